@@ -1,0 +1,38 @@
+"""The ways out of the process. Each one takes encoded turns and puts them in a buffer, or says why not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from capture_sdk.records import TurnKey
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """One encoded turn, ready for a store: its key, its record, and the envelope that it needs."""
+
+    key: TurnKey
+    record: bytes
+    env_hash: str | None = None
+    envelope: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One parcel that the store would not take, by its place in the batch, with a one-word reason."""
+
+    index: int
+    reason: str
+    retryable: bool
+
+
+class Transport(Protocol):
+    """Where parcels go. Writing a parcel twice is the same as writing it once."""
+
+    def write(self, parcels: Sequence[Parcel]) -> list[Refusal]:
+        """Write a batch; return what was refused. Raises TransportError when nothing can be said of any."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections. A later write opens them again."""
+        ...

@@ -1,0 +1,16 @@
+"""Capture switched off, as an object: agent code needs no ``if``."""
+
+from collections.abc import Sequence
+
+from capture_sdk.transports import Parcel, Refusal
+
+
+class OffTransport:
+    """Takes everything and keeps nothing."""
+
+    def write(self, parcels: Sequence[Parcel]) -> list[Refusal]:
+        """Keep nothing, refuse nothing."""
+        return []
+
+    def close(self) -> None:
+        """Nothing to let go of."""

@@ -23,7 +23,7 @@ _RESERVED = re.compile(r"[:%\x00-\x1f\x7f-\x9f]")
 
 
 def checked_id(name: str, value: object) -> str:
-    """Return ``value`` if it is an acceptable id: a string of 1 to 200 characters that UTF-8 can write.
+    """Return ``value`` if it is an acceptable id: a string of 1 to 200 characters, without NUL, that UTF-8 can write.
 
     Raises IdError naming the field and the value.
     """
@@ -31,6 +31,8 @@ def checked_id(name: str, value: object) -> str:
         raise IdError(f"{name} must be a string, not {type(value).__name__}")
     if not 1 <= len(value) <= ID_MAX_LENGTH:
         raise IdError(f"{name} must have 1 to {ID_MAX_LENGTH} characters, not {len(value)}")
+    if "\x00" in value:
+        raise IdError(f"{name} {value!r} holds a NUL character, which Postgres cannot store")
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -57,6 +57,11 @@ class Prompt:
             return None
         return join(self.envelope, self.joiner, self.remainder)
 
+    def text(self) -> str | bytes | None:
+        """The whole prompt as it was given: a string if it was one, else bytes."""
+        whole = self.whole()
+        return None if whole is None else bytes_text(whole, is_text=self.is_text)
+
     def status(self) -> PromptStatus:
         """Hash the rejoined prompt now and compare it with what was recorded."""
         whole = self.whole()

@@ -1,0 +1,65 @@
+"""The tables in Django's admin, to look at: nothing here is changed by hand, and no content is shown."""
+
+from typing import TYPE_CHECKING
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+
+from capture.models import AgentCallRecord, AgentHand, AgentInferenceCharge
+
+if TYPE_CHECKING:
+    ModelAdmin = admin.ModelAdmin[Model]
+else:  # the class is generic in its stubs alone
+    ModelAdmin = admin.ModelAdmin
+
+
+class ReadOnly(ModelAdmin):
+    """Look, do not touch."""
+
+    show_full_result_count = False  # counting 100 M ledger rows is not what anybody came for
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(AgentCallRecord)
+class RecordAdmin(ReadOnly):
+    list_display = [
+        "table_id",
+        "hand_number",
+        "agent_id",
+        "action_index",
+        "agent_version_id",
+        "pinned_at",
+        "pinned_by",
+    ]
+    exclude = ["record"]
+    ordering = ["-id"]
+
+
+@admin.register(AgentInferenceCharge)
+class ChargeAdmin(ReadOnly):
+    list_display = [
+        "table_id",
+        "hand_number",
+        "agent_id",
+        "action_index",
+        "is_fallback",
+        "cost_micros",
+        "charged_at",
+    ]
+    exclude = ["usage"]
+    ordering = ["-id"]
+
+
+@admin.register(AgentHand)
+class HandAdmin(ReadOnly):
+    list_display = ["table_id", "hand_number", "turns", "fallbacks", "clamped", "cost_micros", "last_at"]
+    ordering = ["-id"]

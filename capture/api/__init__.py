@@ -1,0 +1,1 @@
+"""The HTTP API under /internal/agent-capture/, for programs with a service key."""

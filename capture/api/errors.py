@@ -1,0 +1,69 @@
+"""The API's errors: one tree, one JSON shape, mapped in one place.
+
+ApiError
+├── BadValue      400  a parameter is missing or not acceptable
+├── NoKey         401  no key, or not one of ours
+├── Forbidden     403  the key's scope or its agents do not allow it
+├── NotFound      404  there is nothing of that name
+├── NotAllowed    405  another method is needed
+├── Gone          410  it was there, and is no longer
+└── Unavailable   503  a store does not answer
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import ClassVar
+
+from django.http import JsonResponse
+
+
+class ApiError(Exception):
+    """An answer that is an error. ``message`` is for people, ``fields`` names what was wrong where."""
+
+    status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, fields: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fields = dict(fields or {})
+
+    def response(self) -> JsonResponse:
+        """The one shape of every error."""
+        error = {"code": self.code, "message": self.message, "fields": self.fields}
+        return JsonResponse({"error": error}, status=self.status)
+
+
+class BadValue(ApiError):
+    status = HTTPStatus.BAD_REQUEST
+    code = "bad_value"
+
+
+class NoKey(ApiError):
+    status = HTTPStatus.UNAUTHORIZED
+    code = "no_key"
+
+
+class Forbidden(ApiError):
+    status = HTTPStatus.FORBIDDEN
+    code = "forbidden"
+
+
+class NotFound(ApiError):
+    status = HTTPStatus.NOT_FOUND
+    code = "not_found"
+
+
+class NotAllowed(ApiError):
+    status = HTTPStatus.METHOD_NOT_ALLOWED
+    code = "method_not_allowed"
+
+
+class Gone(ApiError):
+    status = HTTPStatus.GONE
+    code = "gone"
+
+
+class Unavailable(ApiError):
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    code = "store_unavailable"

@@ -1,0 +1,142 @@
+"""Reads of the hot buffer: it answers with records, never with Redis replies.
+
+An agent's read touches that agent's keys only. A buffer that cannot be reached raises
+``BufferUnavailable``; something that is not in it is simply not in the answer.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Self
+
+from django_redis import get_redis_connection
+from redis.exceptions import RedisError
+
+from capture_sdk.codec import decode
+from capture_sdk.errors import RecordError
+from capture_sdk.keys import agents_key, envelope_key, hand_key, turn_key
+from capture_sdk.records import TurnKey, TurnRecord
+
+_CHUNK: Final = 100  # turns a pipeline: bounds one reply to a few megabytes
+
+
+class BufferUnavailable(Exception):
+    """The buffer did not answer, so nothing can be said about what it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class BufferedTurn:
+    """One turn as the buffer holds it. ``record`` is None when its bytes do not read as a record.
+
+    ``raw`` is the encoded record, ``ttl_ms`` the milliseconds it has left.
+    """
+
+    agent_id: str
+    action_index: int
+    raw: bytes
+    record: TurnRecord | None
+    ttl_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLife:
+    """How much of one agent's hand is in the buffer: which action indexes, and for how long at most."""
+
+    indexes: frozenset[int]
+    ttl_ms: int
+
+
+class Buffer:
+    """The capture Redis, read side."""
+
+    def __init__(self, client: Any) -> None:
+        self._redis = client
+
+    @classmethod
+    def connect(cls) -> Self:
+        """The buffer that the settings name. Opens no connection yet."""
+        return cls(get_redis_connection("capture"))
+
+    def agents(self, table_id: str, hand_number: int) -> set[str]:
+        """Every agent that has captured a turn in the hand (the operator's fan-out)."""
+        members = self._ask([("smembers", agents_key(table_id, hand_number))])[0]
+        return {member.decode() for member in members}
+
+    def turns(self, table_id: str, hand_number: int, *, agent_id: str) -> list[BufferedTurn]:
+        """One agent's turns of a hand, envelopes put back, by action index."""
+        indexes = self._indexes(table_id, hand_number, agent_id)
+        found: list[BufferedTurn] = []
+        for start in range(0, len(indexes), _CHUNK):
+            found += self._read(table_id, hand_number, agent_id, indexes[start : start + _CHUNK])
+        envelopes = self.envelopes(_hashes(found))
+        return [_with_envelope(turn, envelopes) for turn in found]
+
+    def envelopes(self, hashes: Iterable[str]) -> dict[str, bytes]:
+        """The envelopes of these hashes that are still there."""
+        wanted = sorted(set(hashes))
+        bodies = self._ask([("get", envelope_key(env_hash)) for env_hash in wanted])
+        return {env_hash: body for env_hash, body in zip(wanted, bodies, strict=True) if body is not None}
+
+    def lives(self, hands: Mapping[tuple[str, int], Sequence[str]]) -> dict[tuple[str, int, str], AgentLife]:
+        """For each hand and agent, what is still in the buffer and how long it has left."""
+        seats = [(table, hand, agent) for (table, hand), agents in hands.items() for agent in agents]
+        sets = self._ask([("smembers", hand_key(*seat)) for seat in seats])
+        turns = [(seat, int(member)) for seat, members in zip(seats, sets, strict=True) for member in members]
+        ttls = self._ask([("pttl", turn_key(*seat, index)) for seat, index in turns])
+        found: dict[tuple[str, int, str], dict[int, int]] = {}
+        for (seat, index), ttl in zip(turns, ttls, strict=True):
+            if ttl > 0:
+                found.setdefault(seat, {})[index] = ttl
+        return {seat: AgentLife(frozenset(left), max(left.values())) for seat, left in found.items()}
+
+    def memory(self) -> int:
+        """Bytes of memory the server uses."""
+        return int(self._ask([("info", "memory")])[0]["used_memory"])
+
+    def _indexes(self, table_id: str, hand_number: int, agent_id: str) -> list[int]:
+        members = self._ask([("smembers", hand_key(table_id, hand_number, agent_id))])[0]
+        return sorted(int(member) for member in members)
+
+    def _read(self, table_id: str, hand_number: int, agent_id: str, indexes: list[int]) -> list[BufferedTurn]:
+        where = partial(TurnKey, table_id, hand_number, agent_id)
+        keys = [turn_key(table_id, hand_number, agent_id, index) for index in indexes]
+        answers = self._ask([(verb, key) for key in keys for verb in ("get", "pttl")])
+        return [
+            BufferedTurn(agent_id, index, raw, _readable(raw, where(index)), max(ttl, 0))
+            for index, raw, ttl in zip(indexes, answers[0::2], answers[1::2], strict=True)
+            if raw is not None
+        ]
+
+    def _ask(self, commands: Sequence[tuple[str, str]]) -> list[Any]:
+        if not commands:
+            return []
+        try:
+            with self._redis.pipeline(transaction=False) as pipe:
+                for verb, key in commands:
+                    getattr(pipe, verb)(key)
+                answers: list[Any] = pipe.execute()
+        except RedisError as exc:
+            raise BufferUnavailable(type(exc).__name__) from exc
+        return answers
+
+
+def _readable(raw: bytes, where: TurnKey) -> TurnRecord | None:
+    """The record, if the bytes are one and it says that it belongs where it was found."""
+    try:
+        record = decode(raw)
+    except RecordError:
+        return None
+    return record if record.key == where else None
+
+
+def _hashes(turns: Iterable[BufferedTurn]) -> set[str]:
+    prompts = [turn.record.prompt for turn in turns if turn.record is not None]
+    return {prompt.env_hash for prompt in prompts if prompt is not None and prompt.env_hash is not None}
+
+
+def _with_envelope(turn: BufferedTurn, envelopes: Mapping[str, bytes]) -> BufferedTurn:
+    record = turn.record
+    if record is None or record.prompt is None or record.prompt.env_hash is None:
+        return turn
+    whole = record.with_envelope(envelopes.get(record.prompt.env_hash))
+    return BufferedTurn(turn.agent_id, turn.action_index, turn.raw, whole, turn.ttl_ms)

@@ -1,0 +1,151 @@
+"""Pin = promote = "Keep this hand": the only inserter of pinned turns.
+
+What one agent has in the buffer is copied, with every envelope it needs, in one transaction, and read
+back and hashed before it commits. Idempotent, safe with two at once, and repeatable at any time: a later
+pin completes an earlier, partial one.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.db import InterfaceError, OperationalError, connection, transaction
+
+from capture.buffer import Buffer, BufferedTurn, BufferUnavailable
+from capture.hands import StoresUnavailable, durable_turns
+from capture.ledger import charges_of_hand, storable
+from capture.merge import prompt_status
+from capture.models import AgentCallEnvelope, AgentCallRecord
+from capture_sdk.codec import compress
+from capture_sdk.prompt import PromptStatus
+
+
+class PinStatus(StrEnum):
+    """What a pin did."""
+
+    PINNED = "pinned"
+    ALREADY_PINNED = "already_pinned"
+    NOTHING_TO_CAPTURE = "nothing_to_capture"
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The outcome for one agent: rows inserted now, durable turns afterwards, real inferences without one."""
+
+    status: PinStatus
+    inserted: int
+    total: int
+    missing: int
+
+
+class PinDamaged(Exception):
+    """What was read back after writing is not what was written; nothing was committed."""
+
+
+def promote(table_id: str, hand_number: int, *, agent_id: str, by: str) -> Pin:
+    """Keep one agent's turns of a hand; ``by`` is the person or key that asked.
+
+    Raises StoresUnavailable when the buffer or the durable store does not answer: a store that is down
+    is never a status.
+    """
+    try:
+        buffered = Buffer.connect().turns(table_id, hand_number, agent_id=agent_id)
+        with transaction.atomic():
+            return _pin((table_id, hand_number, agent_id), buffered, by)
+    except BufferUnavailable as exc:
+        raise StoresUnavailable("the buffer is unavailable") from exc
+    except (OperationalError, InterfaceError) as exc:
+        raise StoresUnavailable("the durable store is unavailable") from exc
+
+
+def _pin(seat: tuple[str, int, str], buffered: list[BufferedTurn], by: str) -> Pin:
+    _lock(seat)
+    charges = [charge for charge in charges_of_hand(*seat[:2], agent_id=seat[2]) if not charge.is_fallback]
+    versions = {charge.key.action_index: charge.agent_version_id for charge in charges}
+    before = _count(seat)
+    whole = [turn for turn in buffered if turn.record is not None]
+    AgentCallEnvelope.objects.bulk_create(_envelopes(seat, whole), ignore_conflicts=True)
+    AgentCallRecord.objects.bulk_create(
+        [_row(seat, turn, versions.get(turn.action_index), by) for turn in whole], ignore_conflicts=True
+    )
+    kept = _verified(seat, whole)
+    inserted = len(kept) - before
+    missing = sum(charge.key.action_index not in kept for charge in charges)
+    return Pin(_status(inserted, len(kept)), inserted, len(kept), missing)
+
+
+def _lock(seat: tuple[str, int, str]) -> None:
+    """Two pins of one seat go one after the other, so that each can say truly what it inserted."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [repr(seat)])
+
+
+def _count(seat: tuple[str, int, str]) -> int:
+    return AgentCallRecord.objects.of_agent(*seat).count()
+
+
+def _envelopes(seat: tuple[str, int, str], turns: list[BufferedTurn]) -> list[AgentCallEnvelope]:
+    """The envelopes that are as recorded; a damaged one is not kept as if it were good."""
+    bodies: dict[str, bytes] = {}
+    for turn in turns:
+        prompt = turn.record.prompt if turn.record is not None else None
+        if prompt is None or prompt.env_hash is None or prompt.envelope is None:
+            continue
+        if hashlib.sha256(prompt.envelope).hexdigest() == prompt.env_hash:
+            bodies[prompt.env_hash] = prompt.envelope
+    table_id, hand_number, agent_id = seat
+    return [
+        AgentCallEnvelope(
+            table_id=table_id,
+            hand_number=hand_number,
+            agent_id=agent_id,
+            env_hash=env_hash,
+            body=compress(body),
+            size=len(body),
+        )
+        for env_hash, body in bodies.items()
+    ]
+
+
+def _row(seat: tuple[str, int, str], turn: BufferedTurn, version: str | None, by: str) -> AgentCallRecord:
+    record = turn.record
+    if record is None:
+        raise PinDamaged("an unreadable turn has no row")
+    table_id, hand_number, agent_id = seat
+    return AgentCallRecord(
+        table_id=table_id,
+        hand_number=hand_number,
+        agent_id=agent_id,
+        action_index=turn.action_index,
+        agent_version_id=_storable(record.agent_version_id or version),
+        model=_storable(record.model),
+        provider=_storable(record.provider),
+        is_clamped=record.is_clamped,
+        env_hash=record.prompt.env_hash if record.prompt else None,
+        prompt_sha256=record.prompt.sha256 if record.prompt else None,
+        record=turn.raw,
+        captured_at=record.captured_at,
+        pinned_by=by,
+    )
+
+
+def _storable(text: str | None) -> str | None:
+    return None if text is None else storable(text)
+
+
+def _verified(seat: tuple[str, int, str], written: list[BufferedTurn]) -> set[int]:
+    """Read back what is durable now and hash it: a turn that was whole in the buffer must be whole here."""
+    durable = {turn.key.action_index: turn for turn in durable_turns(*seat[:2], agent_id=seat[2])}
+    for turn in written:
+        kept = durable.get(turn.action_index)
+        if prompt_status(turn.record)[0] is not PromptStatus.VERIFIED:
+            continue  # it was incomplete before, and its reader will be told so again
+        if kept is None or prompt_status(kept.record)[0] is not PromptStatus.VERIFIED:
+            raise PinDamaged(f"turn {turn.action_index} of {seat[2]!r} reads back different")
+    return set(durable)
+
+
+def _status(inserted: int, total: int) -> PinStatus:
+    if inserted:
+        return PinStatus.PINNED
+    return PinStatus.ALREADY_PINNED if total else PinStatus.NOTHING_TO_CAPTURE

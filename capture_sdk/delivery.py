@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from capture_sdk.codec import encode
 from capture_sdk.config import Config
-from capture_sdk.errors import CaptureError, TransportError
+from capture_sdk.errors import TransportError
 from capture_sdk.records import TurnRecord
 from capture_sdk.redact import Redactor
 from capture_sdk.transports import Parcel, Transport
@@ -167,7 +167,7 @@ class Delivery:
                 break
             with self._lock:
                 self._retried += len(parcels)
-            self._log_rarely(reason, "capture buffer not written (%s), trying again", reason)
+            self._log_rarely(f"retry:{reason}", "capture buffer not written (%s), trying again", reason)
             self._idle_wait.wait(self._backoff(attempt))
         with self._lock:
             self._lose(reason, len(parcels))
@@ -184,7 +184,7 @@ class Delivery:
                 prompt.env_hash if prompt else None,
                 prompt.envelope if prompt and prompt.env_hash else None,
             )
-        except (CaptureError, ValueError, TypeError, RecursionError, MemoryError) as exc:
+        except Exception as exc:  # noqa: BLE001 - one strange turn must not end the thread that delivers the others
             with self._lock:
                 self._lose(f"encode:{type(exc).__name__}", 1)
             return None
@@ -201,6 +201,8 @@ class Delivery:
             with self._lock:
                 self._lose(exc.reason, len(parcels))
             return [], exc.reason
+        except Exception as exc:  # noqa: BLE001 - a transport of somebody's own may raise whatever it likes
+            return parcels, type(exc).__name__
         with self._lock:
             self._written += len(parcels) - len(refusals)
             for refusal in refusals:
@@ -216,7 +218,7 @@ class Delivery:
 
     def _lose(self, reason: str, count: int) -> None:
         self._lost[reason] += count
-        self._log_rarely(reason, "capture lost turns: %s (%d so far)", reason, self._lost[reason])
+        self._log_rarely(f"lost:{reason}", "capture lost turns: %s (%d so far)", reason, self._lost[reason])
 
     def _log_rarely(self, about: str, message: str, *details: object) -> None:
         now = time.monotonic()

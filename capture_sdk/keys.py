@@ -32,7 +32,7 @@ def checked_id(name: str, value: object) -> str:
     if not 1 <= len(value) <= ID_MAX_LENGTH:
         raise IdError(f"{name} must have 1 to {ID_MAX_LENGTH} characters, not {len(value)}")
     if "\x00" in value:
-        raise IdError(f"{name} {value!r} holds a NUL character, which Postgres cannot store")
+        raise IdError(f"{name} {value!r} holds a NUL character, which no store can key")
     try:
         value.encode()
     except UnicodeEncodeError:

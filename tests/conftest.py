@@ -1,0 +1,52 @@
+"""Real servers for every test: Postgres and the buffer of the embedded stack, and throw-away Redises."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django_redis import get_redis_connection
+from redis import Redis
+
+from capture_site import embedded
+
+SERVERS = {"valkey-9": embedded.valkey_binary(), "redis-6.2": embedded.redis62_binary()}
+
+
+@pytest.fixture(scope="session", params=list(SERVERS))
+def redis_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A throw-away server of its own, once for each kind of server the buffer supports."""
+    binary = SERVERS[request.param]
+    if binary is None:
+        pytest.skip(f"no {request.param} binary on this platform")
+    with embedded.redis_server(binary, Path(tmp_path_factory.mktemp("redis"))) as url:
+        yield url
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator["Redis[bytes]"]:
+    """An empty throw-away buffer, as the SDK's transports see one."""
+    client: Redis[bytes] = Redis.from_url(redis_url, protocol=2)
+    client.flushall()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def buffer() -> Iterator[Any]:
+    """The capture Redis that the server's settings name, empty."""
+    client = get_redis_connection("capture")
+    client.flushall()
+    yield client
+    client.flushall()
+
+
+@pytest.fixture
+def both_buffers(redis_url: str, settings: Any) -> Iterator[Any]:
+    """As ``buffer``, once for each kind of server: the settings point at a throw-away one."""
+    capture = settings.CACHES["capture"] | {"LOCATION": redis_url}
+    settings.CACHES = settings.CACHES | {"capture": capture}
+    client = get_redis_connection("capture")
+    client.flushall()
+    yield client
+    client.flushall()

@@ -23,7 +23,7 @@ _RESERVED = re.compile(r"[:%\x00-\x1f\x7f-\x9f]")
 
 
 def checked_id(name: str, value: object) -> str:
-    """Return ``value`` if it is an acceptable id: a string of 1 to 200 characters, without NUL, that UTF-8 can write.
+    """Return ``value`` if it is an acceptable id: 1 to 200 characters, without NUL, that UTF-8 can write.
 
     Raises IdError naming the field and the value.
     """

@@ -50,3 +50,10 @@ def both_buffers(redis_url: str, settings: Any) -> Iterator[Any]:
     client.flushall()
     yield client
     client.flushall()
+
+
+@pytest.fixture
+def dead_buffer(settings: Any, tmp_path: Path) -> None:
+    """The settings name a capture Redis that nobody serves."""
+    capture = settings.CACHES["capture"] | {"LOCATION": f"unix://{tmp_path}/nobody.sock"}
+    settings.CACHES = settings.CACHES | {"capture": capture}

@@ -30,7 +30,7 @@ class Slotted:
     chips: int
 
 
-Blind = collections.namedtuple("Blind", "small big")  # noqa: PYI024 - the untyped kind is what agents have
+Blind = collections.namedtuple("Blind", "small big")
 
 
 class Shout(str):

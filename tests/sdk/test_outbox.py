@@ -139,9 +139,14 @@ def test_nothing_of_a_failed_turn_bleeds_into_the_next() -> None:
 def test_a_turn_that_raises_leaves_nothing_behind() -> None:
     client, transport = memory_client()
     at = Seat(client)
-    with pytest.raises(RuntimeError), at.turn(1):
-        at.outbox.send({"action": "raise"})
-        raise RuntimeError("the agent's own fault")
+
+    def fail_after_sending() -> None:
+        with at.turn(1):
+            at.outbox.send({"action": "raise"})
+            raise RuntimeError("the agent's own fault")
+
+    with pytest.raises(RuntimeError):
+        fail_after_sending()
     at.play(2, parsed=("check", None))
     assert [record.messages for record in transport.records()] == [
         [{"type": "player_action", "agentToken": "[REDACTED]", "action": "check", "amount": None}]

@@ -151,9 +151,14 @@ def test_failed_attempts_of_a_turn_are_listed_and_paid_for() -> None:
 def test_an_exception_is_the_agents_own_and_its_name_is_recorded() -> None:
     client, transport = memory_client()
     at = Seat(client)
-    with pytest.raises(KeyError), at.turn(1) as turn:
-        take(turn, at.outbox)
-        raise KeyError("secret detail")
+
+    def fail_after_answering() -> None:
+        with at.turn(1) as turn:
+            take(turn, at.outbox)
+            raise KeyError("secret detail")
+
+    with pytest.raises(KeyError):
+        fail_after_answering()
     client.flush()
     assert only(transport).error == "KeyError"
 

@@ -6,10 +6,17 @@ import sys
 
 
 def main() -> None:
+    """Run a command; a configuration that is refused is one line, not a traceback."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "capture_site.settings")
-    from django.core.management import execute_from_command_line
-
-    execute_from_command_line(sys.argv)
+    try:
+        from django.core.exceptions import ImproperlyConfigured
+        from django.core.management import execute_from_command_line
+    except ImportError:
+        sys.exit("error: Django is not installed here: run make setup, then .venv/bin/python manage.py")
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as exc:
+        sys.exit(f"error: {exc}")
 
 
 if __name__ == "__main__":

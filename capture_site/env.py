@@ -1,0 +1,148 @@
+"""The only reader of the server's environment.
+
+Each variable has a strict helper: what is missing or malformed is refused in one sentence that names the
+variable and the remedy, and never repeats a password. Secrets may also come from a file, named by
+``<NAME>_FILE``.
+"""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from capture_sdk.config import checked_redis_url
+from capture_sdk.errors import ConfigError
+from capture_site.embedded import EmbeddedError, Stack, attach
+from capture_site.same_server import same_server
+
+BASE_DIR: Final = Path(__file__).resolve().parent.parent
+_LOOPBACK: Final = ["127.0.0.1", "localhost", "[::1]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Everything the settings need to know; its repr shows no secret."""
+
+    database: dict[str, Any] = field(repr=False)
+    capture_redis_url: str = field(repr=False)
+    cache_redis_url: str | None = field(repr=False)
+    secret_key: str = field(repr=False)
+    service_keys: str = field(repr=False)
+    ttl_seconds: int
+    debug: bool
+    allowed_hosts: list[str]
+    csrf_trusted_origins: list[str]
+    trust_proxy_tls: bool
+    is_embedded: bool
+
+
+def load() -> Environment:
+    """Read the environment, and the embedded servers' answers with CAPTURE_EMBEDDED=1.
+
+    Raises ImproperlyConfigured with one sentence.
+    """
+    env = environ.Env()
+    stack = _embedded(env)
+    capture_url = _redis_url("AGENT_CAPTURE_REDIS_URL", stack and stack.buffer_url)
+    if capture_url is None:
+        raise _missing("AGENT_CAPTURE_REDIS_URL", "redis://host:6379/0, a Redis for captures alone")
+    cache_url = _redis_url("REDIS_URL", stack and stack.cache_url)
+    if cache_url is not None and same_server(capture_url, cache_url):
+        raise ImproperlyConfigured(
+            "AGENT_CAPTURE_REDIS_URL names the server of REDIS_URL: captures need a Redis of their own, "
+            "because it may evict them and the cache's may be flushed"
+        )
+    return Environment(
+        database=_database(stack and stack.database_url),
+        capture_redis_url=capture_url,
+        cache_redis_url=cache_url,
+        secret_key=_needed("SECRET_KEY", stack and stack.secret_key, "a long random string"),
+        service_keys=_text("AGENT_CAPTURE_SERVICE_KEYS") or _local_key(stack),
+        ttl_seconds=_positive(env, "CAPTURE_TTL_SECONDS", 86_400),
+        debug=_boolean(env, "DEBUG"),
+        allowed_hosts=env.list("ALLOWED_HOSTS", default=_LOOPBACK if stack else []),
+        csrf_trusted_origins=env.list("CSRF_TRUSTED_ORIGINS", default=[]),
+        trust_proxy_tls=_boolean(env, "TRUST_PROXY_TLS"),
+        is_embedded=stack is not None,
+    )
+
+
+def _embedded(env: environ.Env) -> Stack | None:
+    if not _boolean(env, "CAPTURE_EMBEDDED"):
+        return None
+    try:
+        return attach(Path(_text("CAPTURE_EMBEDDED_DIR") or BASE_DIR / ".embedded"))
+    except EmbeddedError as exc:
+        raise ImproperlyConfigured(f"CAPTURE_EMBEDDED: {exc}") from exc
+
+
+def _local_key(stack: Stack | None) -> str:
+    """With embedded servers one key of every scope exists, made for this folder."""
+    return f"local:read-own+read-all+promote+ingest:{stack.service_key}" if stack else ""
+
+
+def _text(name: str) -> str:
+    """The variable, or the content of the file that ``<name>_FILE`` names; empty when neither is set."""
+    if os.environ.get(name, "").strip():
+        return os.environ[name].strip()
+    file = os.environ.get(f"{name}_FILE", "").strip()
+    if not file:
+        return ""
+    try:
+        return Path(file).read_text().strip()
+    except OSError as exc:
+        raise ImproperlyConfigured(f"{name}_FILE cannot be read: {exc.strerror}") from exc
+
+
+def _needed(name: str, embedded: str | None, example: str) -> str:
+    found = _text(name) or embedded
+    if not found:
+        raise _missing(name, example)
+    return found
+
+
+def _missing(name: str, example: str) -> ImproperlyConfigured:
+    return ImproperlyConfigured(
+        f"{name} is missing: set it ({example}), or set CAPTURE_EMBEDDED=1 for the embedded servers"
+    )
+
+
+def _redis_url(name: str, embedded: str | None) -> str | None:
+    found = _text(name) or embedded
+    try:
+        return checked_redis_url(found, name=name) if found else None
+    except ConfigError as exc:
+        raise ImproperlyConfigured(str(exc)) from exc
+
+
+def _database(embedded: str | None) -> dict[str, Any]:
+    url = _needed("DATABASE_URL", embedded, "postgres://user:password@host:5432/name")
+    try:
+        database = environ.Env.db_url_config(url)
+    except (ValueError, KeyError):
+        database = {}
+    if not str(database.get("ENGINE", "")).endswith("postgresql") or not database.get("NAME"):
+        raise ImproperlyConfigured(
+            "DATABASE_URL is malformed: postgres://user:password@host:5432/name is the form"
+        )
+    return dict(database)
+
+
+def _boolean(env: environ.Env, name: str) -> bool:
+    given = os.environ.get(name, "").strip().lower()
+    if given not in ("", "0", "1", "true", "false", "on", "off", "yes", "no"):
+        raise ImproperlyConfigured(f"{name} must be 1 or 0, not {given!r}")
+    return bool(given) and bool(env.bool(name))
+
+
+def _positive(env: environ.Env, name: str, default: int) -> int:
+    try:
+        number = env.int(name, default=default) if os.environ.get(name, "").strip() else default
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise ImproperlyConfigured(f"{name} must be a whole number of at least 1, not {os.environ[name]!r}")
+    return int(number)

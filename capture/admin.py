@@ -63,3 +63,8 @@ class ChargeAdmin(ReadOnly):
 class HandAdmin(ReadOnly):
     list_display = ["table_id", "hand_number", "turns", "fallbacks", "clamped", "cost_micros", "last_at"]
     ordering = ["-id"]
+
+
+admin.site.site_header = "Agent Decision Capture"
+admin.site.site_title = "Agent Decision Capture"
+admin.site.index_title = "Administration"

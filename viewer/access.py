@@ -1,0 +1,45 @@
+"""Who may see the pages: staff who hold the permission, and nobody by default."""
+
+import functools
+from collections.abc import Callable
+from typing import Final
+
+from django.contrib import admin
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+
+SEE: Final = "capture.view_agentcallrecord"
+KEEP: Final = "capture.pin_hand"
+
+View = Callable[[HttpRequest], HttpResponse]
+
+
+def staff_page(permission: str, *, method: str = "GET") -> Callable[[View], View]:
+    """A page of the admin's frame for staff with ``permission``; anybody else logs in, or is refused."""
+
+    def wrap(view: View) -> View:
+        @never_cache
+        @functools.wraps(view)
+        def admitted(request: HttpRequest) -> HttpResponse:
+            user = request.user
+            if not user.is_authenticated:
+                return redirect_to_login(request.get_full_path(), reverse("admin:login"))
+            if not user.is_staff or not user.has_perm(permission):
+                return framed(request, "viewer/refused.html", {"permission": permission}, status=403)
+            if request.method != method and not (method == "GET" and request.method == "HEAD"):
+                return HttpResponse(status=405, headers={"Allow": method})
+            return view(request)
+
+        return admitted
+
+    return wrap
+
+
+def framed(
+    request: HttpRequest, template: str, context: dict[str, object], *, status: int = 200
+) -> HttpResponse:
+    """Render a page inside the admin's frame: its theme, its user links, its breadcrumbs."""
+    return render(request, template, admin.site.each_context(request) | context, status=status)

@@ -1,0 +1,35 @@
+"""What a page's address names, read with the same strictness as the API's parameters."""
+
+from django.http import HttpRequest, QueryDict
+
+from capture_sdk.errors import IdError
+from capture_sdk.keys import checked_id, checked_index
+from capture_sdk.records import TurnKey
+
+
+def hand_address(given: QueryDict) -> tuple[str, int]:
+    """Table and hand number; ``table:42`` pasted into the first field counts as both. Raises IdError."""
+    table, number = given.get("tableId", "").strip(), given.get("handNumber", "").strip()
+    if not number and ":" in table:
+        table, _, number = table.rpartition(":")
+    return checked_id("Table id", table), _number("Hand number", number)
+
+
+def turn_address(request: HttpRequest) -> TurnKey:
+    """The four parts of a turn's address. Raises IdError."""
+    given = request.GET
+    table_id = checked_id("Table id", given.get("tableId", ""))
+    agent_id = checked_id("Agent id", given.get("agentId", ""))
+    hand_number = _number("Hand number", given.get("handNumber", ""))
+    return TurnKey(table_id, hand_number, agent_id, _number("Action index", given.get("actionIndex", "")))
+
+
+def cursor_address(given: QueryDict) -> int | None:
+    """Where to go on in the list; None for its beginning. Raises IdError."""
+    return _number("Cursor", given["before"]) if given.get("before") else None
+
+
+def _number(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 19):
+        raise IdError(f"{name} must be a whole number, not {text[:40]!r}")
+    return checked_index(name, int(text))

@@ -1,0 +1,8 @@
+"""The staff pages at /agent-capture."""
+
+from django.apps import AppConfig
+
+
+class ViewerConfig(AppConfig):
+    name = "viewer"
+    verbose_name = "Agent capture viewer"

@@ -1,0 +1,253 @@
+"""What the templates show, prepared: they place things, they compute nothing."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from capture.merge import CapturedTurn, HandView, MissingTurn
+from capture_sdk.freeze import jsonable, unpack
+from capture_sdk.records import Attempt, Charge, TurnKey, TurnRecord
+from capture_sdk.usage import TokenCounts, token_counts
+
+SHOWN_CHARACTERS: Final = (
+    65_536  # of one text at first view; more than a screen can use, less than a page can hurt
+)
+SHOWN_OF_ITEM: Final = 8_192  # of one knowledge item or message on the hand page
+COLOURS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The beginning of a text and its true size in characters."""
+
+    text: str | bytes
+    size: int
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there is more than is shown."""
+        return self.size > len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing an agent knew, or one message that left: its name, a hint of it, and its text."""
+
+    name: str
+    hint: str
+    body: Excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One station of said → parsed → adjusted → sent."""
+
+    label: str
+    value: str
+    is_change: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One action index of one agent, as the strip, the list and the stream show it.
+
+    Exactly one of ``turn``, ``fallback`` and ``missing`` is set.
+    """
+
+    key: TurnKey
+    colour: int
+    turn: CapturedTurn | None = None
+    fallback: Charge | None = None
+    missing: MissingTurn | None = None
+
+    @property
+    def anchor(self) -> str:
+        """The row's place on the page, in characters that need no escaping."""
+        return f"turn-{self.key.action_index}-{self.key.agent_id.encode().hex()[:40]}"
+
+    @property
+    def kind(self) -> str:
+        """captured, clamped, fallback or missing."""
+        if self.turn is not None:
+            return "clamped" if self.turn.is_clamped else "captured"
+        return "fallback" if self.fallback is not None else "missing"
+
+    @property
+    def record(self) -> TurnRecord | None:
+        """What was captured, if it can be read."""
+        return self.turn.record if self.turn is not None else None
+
+    @property
+    def charge(self) -> Charge | None:
+        """The ledger's row, where nothing was captured."""
+        return self.missing.charge if self.missing is not None else self.fallback
+
+    @cached_property
+    def action(self) -> str:
+        """In a few words: what was parsed, and what left where that differs."""
+        if self.record is None:
+            return (
+                _action(self.charge.action, self.charge.amount) if self.charge is not None else "unreadable"
+            )
+        parsed = _action(self.record.action, self.record.amount)
+        sent = self.record.sent
+        if not self.record.is_clamped:
+            return parsed if self.record.action is not None else _action(*(sent or (None, None)))
+        return f"{parsed} → {_action(*sent) if sent else 'nothing'}"
+
+    @property
+    def cost_micros(self) -> int | None:
+        """What the inference cost, as the record or else the ledger says."""
+        source = self.record or self.charge
+        return source.cost_micros if source is not None else None
+
+    @cached_property
+    def tokens(self) -> TokenCounts:
+        """What the provider counted for the answer."""
+        usage = self.record.usage if self.record is not None else None
+        return token_counts(None if usage is None else unpack(usage))
+
+    @property
+    def marks(self) -> int:
+        """How many values were redacted."""
+        return sum(self.record.redactions.values()) if self.record is not None else 0
+
+    @cached_property
+    def prompt_bytes(self) -> int | None:
+        """The size of the whole prompt."""
+        prompt = self.record.prompt if self.record is not None else None
+        whole = prompt.whole() if prompt is not None else None
+        return None if whole is None else len(whole)
+
+    @cached_property
+    def knew(self) -> list[Item] | None:
+        """What the agent knew, item by item; None when that was not captured."""
+        if self.record is None or self.record.knowledge is None:
+            return None
+        known = unpack(self.record.knowledge)
+        pairs = known.items() if isinstance(known, dict) else [("knowledge", known)]
+        return [_item(str(name), value) for name, value in pairs]
+
+    @cached_property
+    def sent(self) -> list[Item] | None:
+        """The messages that left; None when the decision was not captured."""
+        messages = self.record.messages if self.record is not None else None
+        if messages is None:
+            return None
+        return [_item(f"message {place}", message) for place, message in enumerate(messages, start=1)]
+
+    @cached_property
+    def response(self) -> Excerpt | None:
+        """The raw answer; None when it was not captured."""
+        return _excerpt(self.record.response if self.record is not None else None, SHOWN_CHARACTERS)
+
+    @cached_property
+    def reasoning(self) -> Excerpt | None:
+        """What the provider returned beside the answer."""
+        return _excerpt(self.record.reasoning if self.record is not None else None, SHOWN_CHARACTERS)
+
+    @cached_property
+    def attempts(self) -> list[tuple[Attempt, Excerpt | None]]:
+        """Every call of the turn with its raw answer, where the last one is not the response itself."""
+        attempts = self.record.attempts if self.record is not None else ()
+        return [(each, _excerpt(each.response, SHOWN_OF_ITEM)) for each in attempts]
+
+    @cached_property
+    def chain(self) -> list[Step]:
+        """said → parsed → adjusted → sent, as far as each was recorded."""
+        record = self.record
+        if record is None or record.action is None:
+            return []
+        steps = [Step("parsed", _action(record.action, record.amount))]
+        for each in record.adjustments:
+            steps.append(Step(each.rule, f"{_short(each.before)} → {_short(each.after)}", True, each.why))
+        if record.decision is not None:
+            sent = _action(*record.sent) if record.sent else "nothing"
+            steps.append(Step("sent", sent, record.is_clamped and not record.adjustments))
+        return steps
+
+
+def rows(view: HandView) -> list[Row]:
+    """Captured turns, fallbacks and missing ones in one order: action index, then agent."""
+    colours = {agent: place % COLOURS for place, agent in enumerate(view.agents)}
+    every = [Row(turn.key, colours[turn.key.agent_id], turn=turn) for turn in view.turns]
+    every += [Row(each.key, colours[each.key.agent_id], fallback=each) for each in view.fallbacks]
+    every += [Row(each.key, colours[each.key.agent_id], missing=each) for each in view.missing]
+    return sorted(every, key=lambda row: (row.key.action_index, row.key.agent_id))
+
+
+def completeness(view: HandView) -> str:
+    """One sentence that says what there is, what is missing and what could not be asked."""
+    parts = [f"{len(view.turns)} captured"]
+    if view.fallbacks:
+        parts.append(f"{len(view.fallbacks)} fallback")
+    parts += [f"{count} missing ({reason})" for reason, count in _reasons(view.missing)]
+    agents = f"{len(view.agents)} agent{'' if len(view.agents) == 1 else 's'}"
+    if view.expected is None:
+        return f"{agents} · {', '.join(parts)} · the ledger could not be asked, so more may be missing"
+    total = view.expected.turns + view.expected.fallbacks
+    return f"{agents} · {total} inferences in the ledger: {', '.join(parts)}"
+
+
+def prompt_parts(turn: CapturedTurn, *, whole: bool) -> tuple[Excerpt | None, Excerpt | None]:
+    """Envelope and remainder of a prompt, shortened unless ``whole``; None for what is not there."""
+    prompt = turn.record.prompt if turn.record is not None else None
+    if prompt is None:
+        return None, None
+    limit = max(len(prompt.remainder), len(prompt.envelope or b"")) if whole else SHOWN_CHARACTERS
+    return _bytes_excerpt(prompt.envelope, limit), _bytes_excerpt(prompt.remainder, limit)
+
+
+def _reasons(missing: Sequence[MissingTurn]) -> list[tuple[str, int]]:
+    counts: dict[str, int] = {}
+    for each in missing:
+        counts[each.reason] = counts.get(each.reason, 0) + 1
+    return [(reason.replace("_", " "), count) for reason, count in sorted(counts.items())]
+
+
+def _item(name: str, value: object) -> Item:
+    text = json.dumps(jsonable(value), ensure_ascii=False, indent=2)
+    return Item(name, _hint(value), Excerpt(text[:SHOWN_OF_ITEM], len(text)))
+
+
+def _hint(value: object) -> str:
+    if isinstance(value, list):
+        return "[] captured, empty" if not value else f"{len(value)} items" if len(value) > 1 else "1 item"
+    if isinstance(value, dict):
+        return "{} captured, empty" if not value else _short(value)
+    return _short(value)
+
+
+def _short(value: object) -> str:
+    text = json.dumps(jsonable(value), ensure_ascii=False)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _action(action: str | None, amount: object) -> str:
+    if action is None:
+        return "no action"
+    return action if amount is None else f"{action} {amount if isinstance(amount, str) else _short(amount)}"
+
+
+def _excerpt(text: str | bytes | None, limit: int) -> Excerpt | None:
+    return None if text is None else Excerpt(text[:limit], len(text))
+
+
+def _bytes_excerpt(data: bytes | None, limit: int) -> Excerpt | None:
+    """Text where the bytes are text; a character cut in half at the end is left out."""
+    if data is None:
+        return None
+    head = data[:limit]
+    try:
+        return Excerpt(head.decode("utf-8", "surrogatepass"), _length(data))
+    except UnicodeDecodeError as exc:
+        if len(data) > limit and exc.start > len(head) - 4:
+            return Excerpt(head[: exc.start].decode("utf-8", "surrogatepass"), _length(data))
+        return Excerpt(head, len(data))
+
+
+def _length(data: bytes) -> int:
+    return len(data.decode("utf-8", "surrogatepass")) if len(data) <= SHOWN_CHARACTERS else len(data)

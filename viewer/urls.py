@@ -1,0 +1,15 @@
+"""Addresses of the staff pages. Ids travel in the query string, where any character can stand."""
+
+from django.urls import path
+
+from viewer import views
+
+app_name = "viewer"
+
+urlpatterns = [
+    path("", views.recent, name="recent"),
+    path("hand", views.hand, name="hand"),
+    path("keep", views.keep, name="keep"),
+    path("prompt", views.prompt, name="prompt"),
+    path("raw", views.raw, name="raw"),
+]

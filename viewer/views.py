@@ -1,0 +1,96 @@
+"""The pages. Each reads its address, asks capture's read door and renders."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from capture import hands, pin
+from capture.api.views import prompt_response
+from capture_sdk.errors import IdError
+from viewer import parts
+from viewer.access import KEEP, SEE, framed, staff_page
+from viewer.addresses import cursor_address, hand_address, turn_address
+from viewer.present import completeness, prompt_parts, rows
+from viewer.visible import plain
+
+PAGE = 50
+
+
+@staff_page(SEE)
+def recent(request: HttpRequest) -> HttpResponse:
+    """Recent hands, newest first, with the look-up form."""
+    try:
+        page = hands.recent_hands(limit=PAGE, cursor=cursor_address(request.GET))
+    except IdError as exc:
+        return _bad_address(request, exc)
+    return framed(request, "viewer/recent.html", {"page": page, "is_first": not request.GET.get("before")})
+
+
+@staff_page(SEE)
+def hand(request: HttpRequest) -> HttpResponse:
+    """One hand: the strip, the list, and each turn as Knew → Told → Answered → Sent."""
+    try:
+        table_id, hand_number = hand_address(request.GET)
+    except IdError as exc:
+        return _bad_address(request, exc)
+    view = hands.get_hand_all(table_id, hand_number)
+    context = {"view": view, "rows": rows(view), "sentence": completeness(view)}
+    return framed(request, "viewer/hand.html", context | {"may_keep": request.user.has_perm(KEEP)})
+
+
+@staff_page(KEEP, method="POST")
+def keep(request: HttpRequest) -> HttpResponse:
+    """Keep this hand: pin every agent's turns, and say of each exactly what happened."""
+    try:
+        table_id, hand_number = hand_address(request.POST)
+    except IdError as exc:
+        return _bad_address(request, exc)
+    by = f"user:{request.user.get_username()}"
+    for agent_id in hands.get_hand_all(table_id, hand_number).agents:
+        try:
+            outcome = pin.promote(table_id, hand_number, agent_id=agent_id, by=by)
+        except (hands.StoresUnavailable, pin.PinDamaged) as exc:
+            messages.error(request, f"{plain(agent_id)}: not kept, {exc}")
+        else:
+            messages.add_message(request, *parts.outcome_message(plain(agent_id), outcome))
+    query = urlencode({"tableId": table_id, "handNumber": hand_number})
+    return redirect(f"{reverse('viewer:hand')}?{query}")
+
+
+@staff_page(SEE)
+def prompt(request: HttpRequest) -> HttpResponse:
+    """One prompt: a part of the hand page when that asks for it, else a page of its own."""
+    try:
+        key = turn_address(request)
+    except IdError as exc:
+        return _bad_address(request, exc)
+    view, turn = hands.get_turn(key)
+    context: dict[str, object] = {"key": key, "turn": turn, "view": view}
+    if turn is not None:
+        envelope, remainder = prompt_parts(turn, whole=request.GET.get("whole") == "1")
+        context |= {"envelope": envelope, "remainder": remainder, "sharing": parts.sharing(view, turn)}
+    is_part = request.headers.get("HX-Request") == "true"
+    template = "viewer/_prompt.html" if is_part else "viewer/prompt.html"
+    return framed(request, template, context, status=200 if turn is not None or is_part else 404)
+
+
+@staff_page(SEE)
+def raw(request: HttpRequest) -> HttpResponse:
+    """One part of a turn as recorded, byte for byte, to download."""
+    try:
+        key, part = turn_address(request), parts.Part(request.GET.get("part", "prompt"))
+    except (IdError, ValueError) as exc:
+        return _bad_address(request, exc)
+    _, turn = hands.get_turn(key)
+    found = parts.raw_bytes(turn, part) if turn is not None else None
+    if turn is None or found is None:
+        return framed(request, "viewer/nothing.html", {"part": part, "key": key}, status=404)
+    if part is parts.Part.PROMPT and turn.record is not None and turn.record.prompt is not None:
+        return prompt_response(found, turn.record.prompt.sha256, turn.prompt_status)
+    return parts.download(found, f"{part}.{parts.SUFFIX[part]}")
+
+
+def _bad_address(request: HttpRequest, error: Exception) -> HttpResponse:
+    return framed(request, "viewer/bad_address.html", {"error": str(error)}, status=400)

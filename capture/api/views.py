@@ -61,7 +61,7 @@ def prompt_response(whole: bytes, sha256: str, status: PromptStatus) -> HttpResp
     """Exact bytes that no browser interprets: an attachment of no particular kind."""
     response = HttpResponse(whole, content_type="application/octet-stream")
     response["X-Prompt-Sha256"] = sha256
-    response["X-Prompt-Status"] = status
+    response["X-Prompt-Status"] = status.value  # plain strings: WSGI refuses their subclasses
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Disposition"] = 'attachment; filename="prompt.bin"'
     return response

@@ -154,6 +154,7 @@ def test_the_prompt_endpoint_gives_the_exact_bytes(buffer: Any, text: Any) -> No
     assert response.content == raw + b"\n" + raw
     assert response["X-Prompt-Sha256"] == hashlib.sha256(response.content).hexdigest()
     assert response["Content-Type"] == "application/octet-stream"
+    assert all(type(value) is str for value in response.headers.values())
     assert response["X-Content-Type-Options"] == "nosniff"
 
 

@@ -1,0 +1,1 @@
+"""The platform's side of the example: tables, the hands played at them, and the ledger it charges."""

@@ -133,7 +133,7 @@ def _insert(charges: list[Charge]) -> list[_Added]:
         return [_Added(*row) for row in cursor.fetchall()]
 
 
-def _values(charge: Charge) -> Iterator[object]:
+def _values(charge: Charge) -> Iterator[Any]:
     for name in _COLUMNS:
         value = getattr(charge.key, name) if name in _KEY else getattr(charge, name)
         if name == "amount":
@@ -152,7 +152,7 @@ def _add_to_hands(added: Iterable[_Added]) -> None:
             cursor.execute(_UPSERT_HAND, [*hand, *_sums(hands[hand])])
 
 
-def _sums(rows: list[_Added]) -> list[object]:
+def _sums(rows: list[_Added]) -> list[Any]:
     times = [row.charged_at for row in rows]
     costs = [row.cost_micros for row in rows if row.cost_micros is not None]
     return [

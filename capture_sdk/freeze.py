@@ -67,6 +67,8 @@ def pack(value: object, *, limit: int = MAX_BYTES) -> bytes:
 
 def pack_items(items: Mapping[str, object]) -> bytes:
     """Freeze a mapping item by item, so that one strange value never slows or costs its neighbours."""
+    if not all(map(_writable, items)):
+        return pack(dict(items))
     parts = [_map_header(len(items))]
     for name, value in items.items():
         parts.append(pack(name))

@@ -46,20 +46,20 @@ def load() -> Environment:
     """
     env = environ.Env()
     stack = _embedded(env)
-    capture_url = _redis_url("AGENT_CAPTURE_REDIS_URL", stack and stack.buffer_url)
+    capture_url = _redis_url("AGENT_CAPTURE_REDIS_URL", stack.buffer_url if stack else None)
     if capture_url is None:
         raise _missing("AGENT_CAPTURE_REDIS_URL", "redis://host:6379/0, a Redis for captures alone")
-    cache_url = _redis_url("REDIS_URL", stack and stack.cache_url)
+    cache_url = _redis_url("REDIS_URL", stack.cache_url if stack else None)
     if cache_url is not None and same_server(capture_url, cache_url):
         raise ImproperlyConfigured(
             "AGENT_CAPTURE_REDIS_URL names the server of REDIS_URL: captures need a Redis of their own, "
             "because it may evict them and the cache's may be flushed"
         )
     return Environment(
-        database=_database(stack and stack.database_url),
+        database=_database(stack.database_url if stack else None),
         capture_redis_url=capture_url,
         cache_redis_url=cache_url,
-        secret_key=_needed("SECRET_KEY", stack and stack.secret_key, "a long random string"),
+        secret_key=_needed("SECRET_KEY", stack.secret_key if stack else None, "a long random string"),
         service_keys=_text("AGENT_CAPTURE_SERVICE_KEYS") or _local_key(stack),
         ttl_seconds=_positive(env, "CAPTURE_TTL_SECONDS", 86_400),
         debug=_boolean(env, "DEBUG"),

@@ -89,7 +89,12 @@ def take(
     """Do what an agent does in a turn: know, be told, answer, send."""
     turn.knows(**(knowledge if knowledge is not None else {"state": {"pot": 140}, "actionLog": []}))
     turn.prompt(envelope, remainder)
-    facts = {"model": "gpt-test", "provider": "openai", "cost_micros": 4_100, "latency_ms": 1_900.0}
+    facts: dict[str, Any] = {
+        "model": "gpt-test",
+        "provider": "openai",
+        "cost_micros": 4_100,
+        "latency_ms": 1_900.0,
+    }
     turn.response(response, reasoning=reasoning, **(facts | answer))
     turn.parsed(*parsed)
     message = sent if sent is not None else {"action": parsed[0], "amount": parsed[1]}

@@ -1,6 +1,7 @@
 """What a page's address names, read with the same strictness as the API's parameters."""
 
 from django.http import HttpRequest, QueryDict
+from django.utils.http import urlencode
 
 from capture_sdk.errors import IdError
 from capture_sdk.keys import checked_id, checked_index
@@ -9,9 +10,9 @@ from capture_sdk.records import TurnKey
 
 def hand_address(given: QueryDict) -> tuple[str, int]:
     """Table and hand number; ``table:42`` pasted into the first field counts as both. Raises IdError."""
-    table, number = given.get("tableId", "").strip(), given.get("handNumber", "").strip()
+    table, number = given.get("tableId", ""), given.get("handNumber", "").strip()
     if not number and ":" in table:
-        table, _, number = table.rpartition(":")
+        table, _, number = table.strip().rpartition(":")
     return checked_id("Table id", table), _number("Hand number", number)
 
 
@@ -26,7 +27,13 @@ def turn_address(request: HttpRequest) -> TurnKey:
 
 def cursor_address(given: QueryDict) -> int | None:
     """Where to go on in the list; None for its beginning. Raises IdError."""
-    return _number("Cursor", given["before"]) if given.get("before") else None
+    before = given.get("before", "")
+    return _number("Cursor", before) if before else None
+
+
+def hand_query(table_id: str, hand_number: int) -> str:
+    """The query string that names a hand."""
+    return urlencode({"tableId": table_id, "handNumber": str(hand_number)})
 
 
 def _number(name: str, text: str) -> int:

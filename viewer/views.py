@@ -4,14 +4,13 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.http import urlencode
 
 from capture import hands, pin
 from capture.api.views import prompt_response
 from capture_sdk.errors import IdError
 from viewer import parts
 from viewer.access import KEEP, SEE, framed, staff_page
-from viewer.addresses import cursor_address, hand_address, turn_address
+from viewer.addresses import cursor_address, hand_address, hand_query, turn_address
 from viewer.present import completeness, prompt_parts, rows
 from viewer.visible import plain
 
@@ -55,8 +54,7 @@ def keep(request: HttpRequest) -> HttpResponse:
             messages.error(request, f"{plain(agent_id)}: not kept, {exc}")
         else:
             messages.add_message(request, *parts.outcome_message(plain(agent_id), outcome))
-    query = urlencode({"tableId": table_id, "handNumber": hand_number})
-    return redirect(f"{reverse('viewer:hand')}?{query}")
+    return redirect(f"{reverse('viewer:hand')}?{hand_query(table_id, hand_number)}")
 
 
 @staff_page(SEE)

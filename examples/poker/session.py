@@ -119,7 +119,7 @@ class Session:
             received = httpx.get(self._model_url.removesuffix("v1/") + "received", timeout=30).json()
             return [(turn, digest) for turn, hashes in received.items() for digest in hashes]
         lines = self._sent_log.read_text(encoding="utf-8").splitlines()
-        return [(turn, digest) for turn, digest in map(json.loads, lines)]
+        return [(found[0], found[1]) for found in (json.loads(line) for line in lines)]
 
     def _table(self, number: int) -> Table:
         names = list(PROFILES)

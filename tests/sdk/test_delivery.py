@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from capture_sdk.codec import decode
 from capture_sdk.transports import Parcel, Refusal
 from tests.build import Seat
 
-FAST = {"backoff_seconds": 0.001, "backoff_limit_seconds": 0.002, "max_attempts": 3}
+FAST: dict[str, Any] = {"backoff_seconds": 0.001, "backoff_limit_seconds": 0.002, "max_attempts": 3}
 
 
 class Gate:

@@ -49,7 +49,7 @@ class Sly:
 
 
 WIDE = 2**200 + 1
-PLAIN = [
+PLAIN: list[Any] = [
     None,
     True,
     0,
@@ -158,6 +158,10 @@ def test_what_is_too_large_is_cut_with_its_size() -> None:
 def test_one_strange_value_costs_its_neighbours_nothing() -> None:
     frozen = unpack(pack_items({"fine": [1, 2], "strange": Sly(), "also fine": "♠"}))
     assert frozen == {"fine": [1, 2], "strange": {"$object": f"{__name__}.Sly"}, "also fine": "♠"}
+
+
+def test_a_name_with_half_a_surrogate_pair_is_kept() -> None:
+    assert unpack(pack_items({"half \ud83d": 1, "b": 2})) == {"$dict": [["half \ud83d", 1], ["b", 2]]}
 
 
 def test_equal_sets_freeze_to_equal_bytes() -> None:

@@ -183,7 +183,8 @@ def test_promote_answers_with_what_it_did(buffer: Any) -> None:
 def test_recent_hands_walk_every_hand_once(buffer: Any) -> None:
     for hand_number in range(7):
         play(seat(hand_number=hand_number), 1)
-    seen, cursor = [], {}
+    seen: list[int] = []
+    cursor: dict[str, str] = {}
     while True:
         page = get("recent-hands", limit=3, **cursor).json()
         seen += [hand["handNumber"] for hand in page["hands"]]

@@ -112,7 +112,8 @@ def played(
 
 
 def read_back(found: dict[Any, Decision]) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    turns, fallbacks = {}, {}
+    turns: dict[Any, Any] = {}
+    fallbacks: dict[Any, Any] = {}
     for table, hand in sorted({key[:2] for key in found}):
         query = {"tableId": table, "handNumber": hand}
         answer = Http().get("/internal/agent-capture/hand-all", query, headers={"X-Service-Key": KEY}).json()

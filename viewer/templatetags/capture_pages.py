@@ -7,6 +7,7 @@ from django.utils.http import urlencode
 
 from capture_sdk.records import TurnKey
 from viewer import visible as showing
+from viewer.addresses import hand_query as hand_address_query
 
 register = template.Library()
 
@@ -47,12 +48,11 @@ def seconds(milliseconds: float | None) -> str:
 @register.simple_tag
 def hand_query(table_id: str, hand_number: int) -> str:
     """The query string that names a hand."""
-    return urlencode({"tableId": table_id, "handNumber": hand_number})
+    return hand_address_query(table_id, hand_number)
 
 
 @register.simple_tag
 def turn_query(key: TurnKey, part: str = "") -> str:
     """The query string that names a turn, and a part of it."""
-    query = {"tableId": key.table_id, "handNumber": key.hand_number, "agentId": key.agent_id}
-    query |= {"actionIndex": key.action_index}
-    return urlencode(query | ({"part": part} if part else {}))
+    where = {"agentId": key.agent_id, "actionIndex": str(key.action_index)} | ({"part": part} if part else {})
+    return f"{hand_address_query(key.table_id, key.hand_number)}&{urlencode(where)}"

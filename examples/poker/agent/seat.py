@@ -125,7 +125,8 @@ def cost_micros(usage: Frame | None) -> int | None:
     """A price as small models have it: 0.15 and 0.60 dollars per million tokens in and out."""
     if usage is None:
         return None
-    return round(usage.get("prompt_tokens", 0) * 0.15 + usage.get("completion_tokens", 0) * 0.6)
+    told, answered = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+    return int(told * 0.15 + answered * 0.6)
 
 
 def charge_message(charge: Charge) -> Frame:

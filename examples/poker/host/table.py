@@ -89,9 +89,9 @@ class Table:
             self.chairs[agent].tell({"type": "blind_due", "amount": amount})
             self.chairs[agent].hear("post_blind")
         action_index = 0
-        while (agent := hand.actor) is not None:
-            self._drop(hand, agent)
-            self._turn(hand, agent, action_index)
+        while (actor := hand.actor) is not None:
+            self._drop(hand, actor)
+            self._turn(hand, actor, action_index)
             action_index += 1
         self._tell_all(hand.result())
         self._stacks = hand.stacks()

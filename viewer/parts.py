@@ -61,12 +61,15 @@ def sharing(view: HandView, turn: CapturedTurn) -> int:
 
 
 def outcome_message(agent: str, outcome: Pin) -> tuple[int, str]:
-    """What a pin did for one agent, with the weight the message deserves."""
+    """What a pin did for one agent, with the weight the message deserves.
+
+    It begins with a word of ours: the admin writes a message's first letter large, and ids stay as they are.
+    """
     if outcome.status is PinStatus.NOTHING_TO_CAPTURE:
-        gone = f", and {outcome.missing} of its turns can no longer be kept" if outcome.missing else ""
-        return messages.WARNING, f"{agent}: nothing to keep{gone}"
-    done = f"kept {outcome.inserted}" if outcome.status is PinStatus.PINNED else "already kept"
-    said = f"{agent}: {done}, {outcome.total} in all"
+        gone = f": {outcome.missing} of its turns can no longer be kept" if outcome.missing else ""
+        return messages.WARNING, f"Nothing to keep of {agent}{gone}"
+    new = f"Kept {outcome.inserted} of {agent}" if outcome.inserted else f"Already kept: {agent}"
+    said = f"{new}, {outcome.total} in all"
     if outcome.missing:
         return messages.WARNING, f"{said}, {outcome.missing} missing"
     return messages.SUCCESS, said

@@ -51,7 +51,7 @@ def keep(request: HttpRequest) -> HttpResponse:
         try:
             outcome = pin.promote(table_id, hand_number, agent_id=agent_id, by=by)
         except (hands.StoresUnavailable, pin.PinDamaged) as exc:
-            messages.error(request, f"{plain(agent_id)}: not kept, {exc}")
+            messages.error(request, f"Not kept: {plain(agent_id)}, {exc}")
         else:
             messages.add_message(request, *parts.outcome_message(plain(agent_id), outcome))
     return redirect(f"{reverse('viewer:hand')}?{hand_query(table_id, hand_number)}")

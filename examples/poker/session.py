@@ -141,8 +141,9 @@ class Session:
 
     def _start_agent(self, name: str, token: str) -> None:
         """An agent gets the buffer's address and nothing else of the host's environment."""
+        caches: dict[str, Any] = settings.CACHES
         capture = {
-            "AGENT_CAPTURE_REDIS_URL": settings.CACHES["capture"]["LOCATION"],
+            "AGENT_CAPTURE_REDIS_URL": str(caches["capture"]["LOCATION"]),
             "CAPTURE_TTL_SECONDS": str(settings.CAPTURE_TTL_SECONDS),
         }
         orders = {

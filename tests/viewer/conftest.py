@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
 
 CHROMIUM = Path(os.environ.get("CHROMIUM") or "/usr/bin/chromium")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -71,7 +71,7 @@ def look(browser: Browser, live_server: Any, cast: dict[str, User], log_in: LogI
     contexts: list[BrowserContext] = []
 
     def open_page(who: str, path: str, *, width: int = 1280, **options: Any) -> Page:
-        size = {"width": width, "height": 900}
+        size = ViewportSize(width=width, height=900)
         context = browser.new_context(base_url=live_server.url, viewport=size, **options)
         contexts.append(context)
         session = log_in(who).cookies["sessionid"].value

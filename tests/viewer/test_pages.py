@@ -114,8 +114,8 @@ def test_the_prompt_page_shows_both_parts_and_the_hash(buffer: Any, log_in: LogI
 @pytest.mark.parametrize("part", ["prompt", "response", "reasoning", "knowledge", "decision"])
 def test_each_part_can_be_downloaded(buffer: Any, log_in: LogIn, part: str) -> None:
     play(seat(), 1, response="é\ud83d", reasoning="r", envelope="e\x00", remainder="\r\n")
-    query = {"tableId": TABLE, "handNumber": HAND, "agentId": "river-rat", "actionIndex": 1, "part": part}
-    response = log_in("vera").get("/agent-capture/raw", query)
+    where = {"tableId": TABLE, "handNumber": str(HAND), "agentId": "river-rat", "actionIndex": "1"}
+    response = log_in("vera").get("/agent-capture/raw", where | {"part": part})
     exact = {"prompt": b"e\x00\n\r\n", "response": b"\xc3\xa9\xed\xa0\xbd", "reasoning": b"r"}
     assert response["Content-Type"] == "application/octet-stream"
     assert response["Content-Disposition"].startswith("attachment")
@@ -136,8 +136,12 @@ def test_keeping_says_exactly_what_happened(buffer: Any, log_in: LogIn) -> None:
     play(seat("b"), 3)
     fall_back(seat("c"), 4)
     buffer.delete("turn:table-7:42:b:3")
-    assert keep(log_in) == ["a: kept 1, 1 in all", "b: kept 1, 1 in all, 1 missing", "c: nothing to keep"]
-    assert keep(log_in)[0] == "a: already kept, 1 in all"
+    assert keep(log_in) == [
+        "Kept 1 of a, 1 in all",
+        "Kept 1 of b, 1 in all, 1 missing",
+        "Nothing to keep of c",
+    ]
+    assert keep(log_in)[0] == "Already kept: a, 1 in all"
 
 
 def test_what_was_kept_is_there_when_the_buffer_is_empty(buffer: Any, log_in: LogIn) -> None:
@@ -160,7 +164,7 @@ def test_without_the_buffer_the_pages_say_so(
     assert "The buffer does not answer" in shown
     assert "UNKNOWN" in shown
     assert "UNKNOWN" in text(log_in("vera").get("/agent-capture/").content.decode())
-    assert keep(log_in) == ["river-rat: not kept, the buffer is unavailable"]
+    assert keep(log_in) == ["Not kept: river-rat, the buffer is unavailable"]
 
 
 @pytest.mark.parametrize("table", ["a/b?c#d%41&e=f", "q\"'<b>", "ключ 🂡", "a:b:c", "..", " x ", "\u202eevil"])
@@ -176,7 +180,7 @@ def test_any_table_id_has_a_page(buffer: Any, log_in: LogIn, table: str) -> None
 
 def test_hostile_text_is_shown_as_text_in_every_field(buffer: Any, log_in: LogIn) -> None:
     at = seat(version=HOSTILE)
-    odd = {"model": HOSTILE, "provider": HOSTILE, "routing": HOSTILE}
+    odd: dict[str, Any] = {"model": HOSTILE, "provider": HOSTILE, "routing": HOSTILE}
     with at.turn(1) as turn:
         turn.knows(**{HOSTILE: {HOSTILE: HOSTILE}})
         turn.prompt(HOSTILE, HOSTILE)

@@ -1,0 +1,175 @@
+"""The pages in a real browser: by mouse, by keyboard, without JavaScript, dark, and on a phone."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.build import ENVELOPE, HAND, REMAINDER, TABLE, fall_back, play, seat
+from tests.viewer.conftest import Look
+from tests.viewer.test_pages import HOSTILE
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HAND_PAGE = f"/agent-capture/hand?tableId={TABLE}&handNumber={HAND}"
+
+
+@pytest.fixture
+def hand(buffer: Any) -> None:
+    """A hand with one of everything: a clamp, a fallback, a missing turn, an uncaptured part."""
+    rat, tina = seat(), seat("tight-tina")
+    play(rat, 1, reasoning="They bluff a lot.")
+    play(tina, 2, parsed=("raise", 240), sent={"action": "raise", "amount": 200})
+    fall_back(rat, 3)
+    play(tina, 4)
+    buffer.delete("turn:table-7:42:tight-tina:4")
+    with rat.turn(5) as turn:
+        turn.response("only an answer")
+    rat.client.flush()
+
+
+def sideways(page: Page) -> int:
+    """How far the page can be scrolled sideways, in pixels."""
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def test_from_the_admin_card_to_a_hand_to_its_prompt(hand: None, look: Look) -> None:
+    page = look("kim", "/admin/")
+    page.get_by_role("link", name="Agent capture What was this agent thinking?").click()
+    page.get_by_role("link", name=f"{TABLE}:{HAND}").click()
+    turn = page.locator("article").first
+    turn.locator("details.prompt > summary").click()
+    expect(turn.locator("pre.remainder")).to_have_text(REMAINDER)
+    turn.locator("details.envelope > summary").click()
+    expect(turn.locator("details.envelope pre")).to_have_text(ENVELOPE)
+
+
+def test_the_badges_of_a_hand(hand: None, look: Look) -> None:
+    page = look("vera", HAND_PAGE)
+    turns = page.locator("article")
+    expect(turns.nth(0)).to_contain_text("✓ VERIFIED")
+    expect(turns.nth(1)).to_contain_text("CLAMPED raise 240 → raise 200")
+    expect(turns.nth(2)).to_contain_text("FALLBACK")
+    expect(turns.nth(3)).to_contain_text("NOT CAPTURED")
+    expect(turns.nth(3)).to_contain_text("GONE")
+    expect(turns.nth(4)).to_contain_text("PROMPT NOT CAPTURED")
+    expect(page.locator(".strip .cell")).to_have_count(5)
+
+
+def test_kept_and_flushed_and_still_there(hand: None, buffer: Any, look: Look) -> None:
+    page = look("kim", HAND_PAGE)
+    page.get_by_role("button", name="Keep this hand").click()
+    expect(page.locator(".messagelist")).to_contain_text("river-rat: kept 2, 2 in all")
+    expect(page.locator(".messagelist")).to_contain_text("tight-tina: kept 1, 1 in all, 1 missing")
+    buffer.flushall()
+    page.goto(HAND_PAGE)
+    expect(page.locator("h1 ~ .chip").first).to_have_text("PINNED 3 of 4")
+    page.locator("details.prompt > summary").first.click()
+    expect(page.locator("pre.remainder").first).to_have_text(REMAINDER)
+
+
+def test_who_may_not_keep_sees_why(hand: None, look: Look) -> None:
+    page = look("vera", HAND_PAGE)
+    expect(page.get_by_role("button", name="Keep this hand")).to_be_disabled()
+    expect(page.locator("body")).to_contain_text("needs the permission to keep hands")
+
+
+def test_the_copy_button_copies_the_hands_id(hand: None, look: Look) -> None:
+    page = look("vera", "/agent-capture/", permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name=f"Copy the id of hand {TABLE}:{HAND}").click()
+    expect(page.get_by_text("copied", exact=True)).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == f"{TABLE}:{HAND}"
+
+
+def test_the_look_up_takes_a_pasted_id(hand: None, look: Look) -> None:
+    page = look("vera", "/agent-capture/")
+    page.get_by_label("Table id").fill(f"{TABLE}:{HAND}")
+    page.get_by_role("button", name="Open hand").click()
+    expect(page.locator("h1")).to_have_text(f"{TABLE}:{HAND}")
+
+
+def test_the_list_stays_folded_when_it_was_folded(hand: None, look: Look) -> None:
+    page = look("vera", "/agent-capture/")
+    page.get_by_text("Recent hands").click()
+    expect(page.locator("table")).to_be_hidden()
+    page.reload()
+    expect(page.locator("table")).to_be_hidden()
+
+
+def test_j_and_k_walk_the_turns(hand: None, look: Look) -> None:
+    page = look("vera", HAND_PAGE)
+    anchors = [turn.get_attribute("id") for turn in page.locator("article").all()]
+    for key, place in (("j", 0), ("j", 1), ("j", 2), ("k", 1)):
+        page.keyboard.press(key)
+        assert page.evaluate("document.activeElement.id") == anchors[place]
+
+
+def test_a_cell_of_the_strip_leads_to_its_turn(hand: None, look: Look) -> None:
+    page = look("vera", HAND_PAGE)
+    page.locator(".strip .cell").nth(2).click()
+    assert page.evaluate("location.hash.slice(1)") == page.locator("article").nth(2).get_attribute("id")
+
+
+def test_everything_is_reached_without_javascript(hand: None, look: Look) -> None:
+    page = look("kim", HAND_PAGE, java_script_enabled=False)
+    page.locator("details.prompt > summary").first.click()
+    page.get_by_role("link", name="Open the prompt on a page of its own").first.click()
+    expect(page.locator("pre.remainder")).to_have_text(REMAINDER)
+    page.goto(HAND_PAGE)
+    page.get_by_role("button", name="Keep this hand").click()
+    expect(page.locator(".messagelist")).to_contain_text("kept 2")
+
+
+@pytest.mark.parametrize("path", ["/agent-capture/", HAND_PAGE])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pages_fit_and_are_readable(hand: None, look: Look, path: str, scheme: str, width: int) -> None:
+    page = look("kim", path, width=width, color_scheme=scheme)
+    assert sideways(page) == 0
+    contrast = page.evaluate(CONTRAST)
+    assert contrast["worst"] >= 4.5, contrast
+
+
+def test_nothing_recorded_runs_or_leaves(buffer: Any, look: Look) -> None:
+    at = seat(version=HOSTILE)
+    play(
+        at,
+        1,
+        envelope=HOSTILE,
+        remainder=HOSTILE,
+        response=HOSTILE,
+        reasoning=HOSTILE,
+        knowledge={"k": HOSTILE},
+    )
+    page = look("vera", "/agent-capture/")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
+    page.goto(HAND_PAGE)
+    page.locator("details.prompt > summary").click()
+    expect(page.locator("pre.remainder")).to_contain_text("<script>alert(1)</script>")
+    origin = page.evaluate("location.origin")
+    assert all(url.startswith(origin) for url in asked)
+    assert page.locator("article img, article script").count() == 0
+
+
+# The least contrast (WCAG 2.2) between the text of chips, cells and quiet words and what lies behind it.
+CONTRAST = """() => {
+  const channel = (value) => (value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = parse(getComputedStyle(at).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  let worst = 99, where = "";
+  for (const element of document.querySelectorAll(".capture .chip, .capture .n, .capture .cell, .capture .quiet")) {
+    const one = light(parse(getComputedStyle(element).color)), other = light(behind(element));
+    const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    if (ratio < worst) { worst = ratio; where = element.className; }
+  }
+  return { worst, where };
+}"""

@@ -59,8 +59,8 @@ def test_the_badges_of_a_hand(hand: None, look: Look) -> None:
 def test_kept_and_flushed_and_still_there(hand: None, buffer: Any, look: Look) -> None:
     page = look("kim", HAND_PAGE)
     page.get_by_role("button", name="Keep this hand").click()
-    expect(page.locator(".messagelist")).to_contain_text("river-rat: kept 2, 2 in all")
-    expect(page.locator(".messagelist")).to_contain_text("tight-tina: kept 1, 1 in all, 1 missing")
+    expect(page.locator(".messagelist")).to_contain_text("Kept 2 of river-rat, 2 in all")
+    expect(page.locator(".messagelist")).to_contain_text("Kept 1 of tight-tina, 1 in all, 1 missing")
     buffer.flushall()
     page.goto(HAND_PAGE)
     expect(page.locator("h1 ~ .chip").first).to_have_text("PINNED 3 of 4")
@@ -117,7 +117,7 @@ def test_everything_is_reached_without_javascript(hand: None, look: Look) -> Non
     expect(page.locator("pre.remainder")).to_have_text(REMAINDER)
     page.goto(HAND_PAGE)
     page.get_by_role("button", name="Keep this hand").click()
-    expect(page.locator(".messagelist")).to_contain_text("kept 2")
+    expect(page.locator(".messagelist")).to_contain_text("Kept 2")
 
 
 @pytest.mark.parametrize("path", ["/agent-capture/", HAND_PAGE])
@@ -132,15 +132,8 @@ def test_pages_fit_and_are_readable(hand: None, look: Look, path: str, scheme: s
 
 def test_nothing_recorded_runs_or_leaves(buffer: Any, look: Look) -> None:
     at = seat(version=HOSTILE)
-    play(
-        at,
-        1,
-        envelope=HOSTILE,
-        remainder=HOSTILE,
-        response=HOSTILE,
-        reasoning=HOSTILE,
-        knowledge={"k": HOSTILE},
-    )
+    same = dict.fromkeys(("envelope", "remainder", "response", "reasoning"), HOSTILE)
+    play(at, 1, **same, knowledge={"k": HOSTILE})
     page = look("vera", "/agent-capture/")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -166,7 +159,8 @@ CONTRAST = """() => {
     return [255, 255, 255];
   };
   let worst = 99, where = "";
-  for (const element of document.querySelectorAll(".capture .chip, .capture .n, .capture .cell, .capture .quiet")) {
+  const words = [".chip", ".n", ".cell", ".quiet"].map((name) => ".capture " + name).join(", ");
+  for (const element of document.querySelectorAll(words)) {
     const one = light(parse(getComputedStyle(element).color)), other = light(behind(element));
     const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
     if (ratio < worst) { worst = ratio; where = element.className; }

@@ -62,4 +62,6 @@ check: setup
 	@$(RUN) -m tests.rooms
 
 clean:
+	@for note in .embedded/elsewhere .embedded/test/elsewhere; do \
+	    if [ -f "$$note" ]; then while IFS= read -r each; do rm -rf -- "$$each"; done < "$$note"; fi; done
 	rm -rf $(VENV) .embedded staticfiles .mypy_cache .ruff_cache .pytest_cache

@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -120,11 +121,13 @@ def _redis_url(name: str, embedded: str | None) -> str | None:
 
 def _database(embedded: str | None) -> dict[str, Any]:
     url = _needed("DATABASE_URL", embedded, "postgres://user:password@host:5432/name")
+    # django-environ warns of what it does not know, with the URL in the warning: it is not asked then.
     try:
-        database = environ.Env.db_url_config(url)
+        is_postgres = urlsplit(url).scheme in ("postgres", "postgresql")
+        database = environ.Env.db_url_config(url) if is_postgres else {}
     except (ValueError, KeyError):
         database = {}
-    if not str(database.get("ENGINE", "")).endswith("postgresql") or not database.get("NAME"):
+    if not database.get("NAME"):
         raise ImproperlyConfigured(
             "DATABASE_URL is malformed: postgres://user:password@host:5432/name is the form"
         )

@@ -108,12 +108,21 @@ def _private(folder: Path, user: pwd.struct_passwd | None) -> Path:
 def _private_temporary(folder: Path, kind: str, *, mode: int) -> Path:
     name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
     made = Path(tempfile.gettempdir()) / f"capture-{kind}-{os.geteuid()}-{name}"
+    _note_elsewhere(folder, made)
     made.mkdir(mode=0o700, exist_ok=True)
     found = made.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise EmbeddedError(f"{made} belongs to another user: remove it, or set CAPTURE_EMBEDDED_DIR")
     made.chmod(mode)
     return made
+
+
+def _note_elsewhere(folder: Path, made: Path) -> None:
+    """Write down what lies outside, so that whoever removes the folder can remove that too."""
+    note = folder / "elsewhere"
+    known = note.read_text().splitlines() if note.exists() else []
+    if folder.is_dir() and str(made) not in known:
+        note.write_text("\n".join([*known, str(made), ""]))
 
 
 def _can_reach(path: Path, user: pwd.struct_passwd) -> bool:

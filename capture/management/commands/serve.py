@@ -1,0 +1,24 @@
+"""``serve``: the start command of a service. It looks before it starts; restarted workers do not."""
+
+import os
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+
+
+class Command(BaseCommand):
+    help = "Checks the installation as check --deploy does, and then serves it with gunicorn."
+    requires_system_checks = []  # the full check below says it once
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--bind", default="127.0.0.1:8000", help="address and port, or unix:PATH")
+        parser.add_argument("--workers", type=int, default=2, help="worker processes; they hold no state")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        call_command("check", deploy=True, stdout=self.stdout, stderr=self.stderr)
+        command = [sys.executable, "-m", "gunicorn", "capture_site.wsgi:application"]
+        command += ["--bind", options["bind"], "--workers", str(options["workers"]), "--threads", "4"]
+        os.execv(sys.executable, command)  # noqa: S606 - no shell, and the supervisor's process becomes gunicorn

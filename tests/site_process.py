@@ -1,0 +1,43 @@
+"""The project's own commands as a user runs them: in processes of their own, with a chosen environment."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+# A complete production environment; nobody listens there, and nothing that only loads settings should mind.
+PRODUCTION = {
+    "SECRET_KEY": "a-long-and-random-string-that-is-only-used-by-these-tests-0123456789",
+    "DATABASE_URL": "postgres://capture:hunter2hunter2@127.0.0.1:1/capture",
+    "AGENT_CAPTURE_REDIS_URL": "redis://:hunter2hunter2@127.0.0.1:1/0",
+    "ALLOWED_HOSTS": "capture.example.org",
+    "AGENT_CAPTURE_SERVICE_KEYS": "operator:read-all:hunter2hunter2hunter2hunter2",
+}
+Finished = subprocess.CompletedProcess[str]
+
+
+def run(*arguments: str, environment: dict[str, str] | None = None, **options: Any) -> Finished:
+    """Run Python with these arguments in the checkout; only ``environment`` of our variables reaches it."""
+    plain = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=plain | (environment or {}),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **options,
+    )
+
+
+def manage(*arguments: str, environment: dict[str, str] | None = None) -> Finished:
+    """Run a management command."""
+    return run("manage.py", *arguments, environment=environment)
+
+
+def without(*names: str) -> dict[str, str]:
+    """The production environment with some variables left out."""
+    return {name: value for name, value in PRODUCTION.items() if name not in names}

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -206,7 +207,7 @@ def test_another_user_of_the_machine_can_do_the_same(users: Callable[[], User]) 
         os.chown(theirs, nobody.pw_uid, nobody.pw_gid)
         mine = url_of(users())
         command = [shared.pop("python"), "-c", PROGRAM, f"{theirs}/stack"]
-        whom = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        whom: dict[str, Any] = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
         process = subprocess.Popen(
             command, cwd=ROOT, env=shared, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **whom
         )

@@ -19,7 +19,10 @@ antes = [0, 0, 0]
 blinds_or_straddles = [1, 2, 0]
 min_bet = 2
 starting_stacks = [100.5, 100, 100]
-actions = ['d dh p1 AsKs', 'd dh p2 2c3c', 'd dh p3 7d8d', 'p3 f', 'p1 cc', 'p2 cc', 'd db 4h5h6h', 'p1 cbr 2', 'p2 f']
+actions = [
+  'd dh p1 AsKs', 'd dh p2 2c3c', 'd dh p3 7d8d',  # the deal
+  'p3 f', 'p1 cc', 'p2 cc', 'd db 4h5h6h', 'p1 cbr 2', 'p2 f',
+]
 hand = 3
 """
 
@@ -70,7 +73,7 @@ def test_what_a_stack_was_is_what_is_known(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (("p1 cbr 2", "p1 cbr 900"), "line 7: action 8 'p1 cbr 900' cannot be played"),
+        (("p1 cbr 2", "p1 cbr 900"), "line 9: action 8 'p1 cbr 900' cannot be played"),
         (("p1 cc", "p9 cc"), "p9"),
         (("'NT'", "'XX'"), "line 1: the variant 'XX' is not played here"),
         (("min_bet = 2", "min_bet = "), "line 5"),
@@ -91,7 +94,7 @@ def test_the_command_plays_what_it_can_and_names_what_it_cannot(stack: Any, tmp_
     (tmp_path / "bad.phh").write_text(HAND.replace("p1 cbr 2", "p1 cbr 900"))
     finished = manage("replay_hands", str(tmp_path), str(tmp_path / "no.phh"), "--json", environment=stack)
     assert finished.returncode == 1
-    assert "bad.phh: line 7" in finished.stderr
+    assert "bad.phh: line 9" in finished.stderr
     assert "no.phh: " in finished.stderr
     result = figures(finished)
     assert (result["hands"], result["turns"], result["verified"], result["missing"]) == (1, 5, 5, 0)

@@ -1,11 +1,21 @@
 """Where the rooms are mounted."""
 
 from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.templatetags.static import static
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Browsers ask for it by this name; the file's own name has a hash in it."""
+    return redirect(static("viewer/icon.svg"))
+
+
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="viewer:recent")),
+    path("favicon.ico", favicon),
     path("admin/", admin.site.urls),
     path("agent-capture/", include("viewer.urls")),
     path("internal/agent-capture/", include("capture.urls")),

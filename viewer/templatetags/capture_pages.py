@@ -41,8 +41,10 @@ def money(micros: int | None) -> str:
 
 @register.filter
 def seconds(milliseconds: float | None) -> str:
-    """A latency in seconds."""
-    return "–" if milliseconds is None else f"{milliseconds / 1_000:.2f} s"
+    """A latency, in seconds from one second on."""
+    if milliseconds is None:
+        return "–"
+    return f"{milliseconds:.0f} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:.2f} s"
 
 
 @register.simple_tag

@@ -41,14 +41,14 @@ $(VENV)/.ready: requirements.txt requirements-dev.txt
 	@touch $@
 
 staticfiles/.collected: $(VENV)/.ready $(STATIC)
-	@$(DEMO) manage.py collectstatic --noinput --verbosity 0
+	@$(TEST) manage.py collectstatic --noinput --verbosity 0
 	@touch $@
 
 demo: setup staticfiles/.collected
 	@$(DEMO) manage.py migrate --verbosity 0
 	@$(DEMO) manage.py demo $(ARGS)
 
-test: setup
+test: setup staticfiles/.collected
 	@$(TEST) -m pytest $(ARGS)
 
 check: setup

@@ -141,7 +141,8 @@ def _view(
     buffered = _buffer(read)
     if charges is None:
         charges = _postgres(lambda: charges_of_hand(*hand, agent_id=agent_id))
-    durable = _postgres(lambda: durable_turns(*hand, agent_id=agent_id))
+    # The same store: when it has not answered once, a reader does not wait for it a second time.
+    durable = None if charges is None else _postgres(lambda: durable_turns(*hand, agent_id=agent_id))
     if buffered is None and durable is None:
         raise StoresUnavailable("neither the buffer nor the durable store answers")
     return merge(hand, buffered=buffered, durable=durable, charges=charges, clock=read_clock())

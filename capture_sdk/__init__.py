@@ -21,6 +21,7 @@ changes what it is given.
 """
 
 from capture_sdk._version import __version__
+from capture_sdk.binding import knowledge
 from capture_sdk.client import Client
 from capture_sdk.config import Config
 from capture_sdk.delivery import FlushResult, Stats
@@ -29,7 +30,7 @@ from capture_sdk.outbox import AsyncOutbox, Outbox
 from capture_sdk.prompt import PromptStatus
 from capture_sdk.records import Adjustment, Attempt, Charge, TurnKey, TurnRecord
 from capture_sdk.transports.memory import MemoryTransport
-from capture_sdk.turns import Turn, current_turn, knowledge
+from capture_sdk.turns import Turn, current_turn
 
 __all__ = [
     "Adjustment",

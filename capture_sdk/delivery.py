@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from collections import Counter, OrderedDict, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import uuid4
@@ -92,19 +92,19 @@ class Delivery:
                 return
             turn.sequence = self._number(turn)
             size = turn.size()
-            if reason := self._no_room(size):
-                self._lose(reason, 1)
-                return
-            self._accepted += 1
-            self._queue.append((turn, size))
-            self._queued_bytes += size
-            self._ensure_thread()
-            self._lock.notify()
+            reason = self._no_room(size)
+            if reason is None:
+                self._accepted += 1
+                self._queue.append((turn, size))
+                self._queued_bytes += size
+                self._ensure_thread()
+                self._lock.notify()
+        if reason is not None:
+            self._lose(reason, 1)
 
     def refuse(self, reason: str) -> None:
         """Count a turn that can never be stored."""
-        with self._lock:
-            self._lose(reason, 1)
+        self._lose(reason, 1)
 
     def fault(self, where: str, error: Exception) -> None:
         """Count a fault of the recorder itself; its text may hold content and is not logged."""
@@ -169,14 +169,13 @@ class Delivery:
                 self._retried += len(parcels)
             self._log_rarely(f"retry:{reason}", "capture buffer not written (%s), trying again", reason)
             self._idle_wait.wait(self._backoff(attempt))
-        with self._lock:
-            self._lose(reason, len(parcels))
+        self._lose(reason, len(parcels))
 
     def _encode(self, turn: Turn) -> Parcel | None:
         try:
             with self._lock:
                 losses = dict(self._lost)
-            record = redacted(turn.seal(client_id=self.client_id, losses=losses))
+            record = redacted(turn.seal(client_id=self.client_id, losses=losses), turn.secrets)
             prompt = record.prompt
             return Parcel(
                 record.key,
@@ -185,8 +184,7 @@ class Delivery:
                 prompt.envelope if prompt and prompt.env_hash else None,
             )
         except Exception as exc:  # noqa: BLE001 - one strange turn must not end the thread that delivers the others
-            with self._lock:
-                self._lose(f"encode:{type(exc).__name__}", 1)
+            self._lose(f"encode:{type(exc).__name__}", 1)
             return None
 
     def _write(self, parcels: list[Parcel]) -> tuple[list[Parcel], str]:
@@ -199,16 +197,15 @@ class Delivery:
         except TransportError as exc:
             if exc.retryable:
                 return parcels, exc.reason
-            with self._lock:
-                self._lose(exc.reason, len(parcels))
+            self._lose(exc.reason, len(parcels))
             return [], exc.reason
         except Exception as exc:  # noqa: BLE001 - a transport of somebody's own may raise whatever it likes
             return parcels, type(exc).__name__
         with self._lock:
             self._written += len(parcels) - len(refusals)
-            for refusal in refusals:
-                if not refusal.retryable:
-                    self._lose(refusal.reason, 1)
+        for refusal in refusals:
+            if not refusal.retryable:
+                self._lose(refusal.reason, 1)
         again = [parcels[refusal.index] for refusal in refusals if refusal.retryable]
         return again, refusals[0].reason if refusals else ""
 
@@ -218,7 +215,9 @@ class Delivery:
         return random.uniform(0, limit)  # noqa: S311 - spreads retries, guards nothing
 
     def _lose(self, reason: str, count: int) -> None:
-        self._lost[reason] += count
+        """Count a loss, and log it outside of the lock: a handler may be slow, and no turn waits for it."""
+        with self._lock:
+            self._lost[reason] += count
         self._log_rarely(f"lost:{reason}", "capture lost turns: %s (%d so far)", reason, self._lost[reason])
 
     def _log_rarely(self, about: str, message: str, *details: object) -> None:
@@ -258,10 +257,12 @@ class Delivery:
         result = self.flush(timeout)
         with self._lock:
             self._closed = True
-            if self._queue:
-                self._lose("closed", len(self._queue))
-                self._queue.clear()
+            left = len(self._queue)
+            self._queue.clear()
             self._lock.notify_all()
+        if left:
+            self._lose("closed", left)
+        with self._lock:
             result = FlushResult(result.written, self._in_flight, dict(self._lost))
         self._idle_wait.set()
         self._transport.close()
@@ -277,14 +278,14 @@ class Delivery:
         self._transport.close()
 
 
-def redacted(record: TurnRecord) -> TurnRecord:
+def redacted(record: TurnRecord, secrets: Iterable[str] = ()) -> TurnRecord:
     """Mark credentials in what the agent knew; prompt, response and decision are not touched here.
 
     (The decision was marked by the outbox, and the prompt and response are byte-faithful.)
     """
     if record.knowledge is None:
         return record
-    redactor = Redactor()
+    redactor = Redactor(secrets)
     knowledge = redactor.frozen(record.knowledge)
     if not redactor.count:
         return record

@@ -23,6 +23,11 @@ class _Door:
         self._redactor = Redactor(secrets)
         self._left: list[tuple[bytes, int]] | None = None
 
+    @property
+    def secrets(self) -> frozenset[str]:
+        """The credentials that have passed through, or were named: nothing recorded may hold them."""
+        return self._redactor.known
+
     def reset(self) -> None:
         """Begin a turn: whatever an earlier one left behind is gone."""
         self._left = []

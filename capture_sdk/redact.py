@@ -46,6 +46,11 @@ class Redactor:
         self._known = {value for value in known if value}
         self.count = 0
 
+    @property
+    def known(self) -> frozenset[str]:
+        """The values that are marked wherever they occur."""
+        return frozenset(self._known)
+
     def frozen(self, packed: bytes) -> bytes:
         """Redact a frozen value. Never raises: a failure withholds the value and says so."""
         try:

@@ -7,13 +7,12 @@ reference to anything that can change.
 
 import datetime
 import functools
-import inspect
 import logging
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import Any, Literal, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, Literal, ParamSpec, Protocol, Self
 
 from capture_sdk.freeze import pack, pack_items, unpack
 from capture_sdk.prompt import Prompt, split
@@ -23,7 +22,6 @@ from capture_sdk.usage import TokenCounts, token_counts, total
 log = logging.getLogger("capture_sdk")
 
 Params = ParamSpec("Params")
-Result = TypeVar("Result")
 
 _current: ContextVar["Turn | None"] = ContextVar("capture_sdk_turn", default=None)
 
@@ -31,6 +29,8 @@ _current: ContextVar["Turn | None"] = ContextVar("capture_sdk_turn", default=Non
 class Door(Protocol):
     """The part of an outbox that a turn needs."""
 
+    @property
+    def secrets(self) -> frozenset[str]: ...
     def reset(self) -> None: ...
     def drain(self) -> tuple[bytes, int]: ...
     def close(self) -> None: ...
@@ -81,6 +81,7 @@ class Turn:
         self.reasoning: str | bytes | None = None
         self.decision: bytes | None = None
         self.marks = 0
+        self.secrets: frozenset[str] = frozenset()
         self.action: str | None = None
         self.amount: Amount = None
         self.adjustments: list[Adjustment] = []
@@ -207,6 +208,7 @@ class Turn:
         self._leave_context()
         if self._outbox is not None:
             self.decision, self.marks = self._outbox.drain()
+            self.secrets = self._outbox.secrets
         self.captured_at = datetime.datetime.now(datetime.UTC)
         if error is not None:
             self.error = type(error).__name__  # its text may hold content, and belongs to the agent's own log
@@ -303,42 +305,6 @@ class Turn:
 
     def _prompt(self) -> Prompt | None:
         return None if self.parts is None else split(*self.parts)
-
-
-def knowledge(builder: Callable[Params, Result]) -> Callable[Params, Result]:
-    """Record what a context builder is called with as the open turn's knowledge.
-
-    Arguments are bound by signature and frozen before the builder runs, so a memory source added to it
-    later lands in the trace by itself. ``self`` and ``cls`` are left out. Outside a turn it does nothing.
-    """
-    signature = inspect.signature(builder)
-
-    def note(args: tuple[object, ...], kwargs: dict[str, object]) -> None:
-        turn = _current.get()
-        if turn is None:
-            return
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError:
-            return  # the call is wrong, and the builder will say so itself
-        bound.apply_defaults()
-        turn.knows(**{name: item for name, item in bound.arguments.items() if name not in ("self", "cls")})
-
-    if inspect.iscoroutinefunction(builder):
-
-        @functools.wraps(builder)
-        async def asynchronous(*args: Params.args, **kwargs: Params.kwargs) -> Any:
-            note(args, kwargs)
-            return await builder(*args, **kwargs)
-
-        return asynchronous  # type: ignore[return-value]
-
-    @functools.wraps(builder)
-    def synchronous(*args: Params.args, **kwargs: Params.kwargs) -> Result:
-        note(args, kwargs)
-        return builder(*args, **kwargs)
-
-    return synchronous
 
 
 def _steady(text: str | bytes) -> str | bytes:

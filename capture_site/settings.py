@@ -61,8 +61,8 @@ TEMPLATES = [
     },
 ]
 
-# psycopg keeps a pool a process; no connection within five seconds is an error, not a longer wait.
-_POOL = {"min_size": 1, "max_size": 10, "timeout": 5}
+# psycopg keeps a pool a process; no connection within two seconds is an error, not a longer wait.
+_POOL = {"min_size": 1, "max_size": 10, "timeout": 2}
 DATABASES = {
     "default": ENV.database
     | {"CONN_MAX_AGE": 0, "OPTIONS": ENV.database.get("OPTIONS", {}) | {"pool": _POOL, "connect_timeout": 5}},

@@ -7,6 +7,8 @@ ApiError
 ├── NotFound      404  there is nothing of that name
 ├── NotAllowed    405  another method is needed
 ├── Gone          410  it was there, and is no longer
+├── TooLarge      413  the body is larger than it may be
+├── Damaged       500  what was written reads back different; nothing was kept
 └── Unavailable   503  a store does not answer
 """
 
@@ -62,6 +64,16 @@ class NotAllowed(ApiError):
 class Gone(ApiError):
     status = HTTPStatus.GONE
     code = "gone"
+
+
+class TooLarge(ApiError):
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    code = "too_large"
+
+
+class Damaged(ApiError):
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    code = "damaged"
 
 
 class Unavailable(ApiError):

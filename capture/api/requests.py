@@ -8,9 +8,19 @@ from typing import Final, Protocol, TypeVar, cast
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from capture.api.errors import ApiError, BadValue, Forbidden, NoKey, NotAllowed, Unavailable
+from capture.api.errors import (
+    ApiError,
+    BadValue,
+    Damaged,
+    Forbidden,
+    NoKey,
+    NotAllowed,
+    TooLarge,
+    Unavailable,
+)
 from capture.auth import Scope, ServiceKey, find_key
 from capture.hands import StoresUnavailable
+from capture.pin import PinDamaged
 from capture_sdk.errors import IdError
 from capture_sdk.keys import checked_id, checked_index
 from capture_sdk.records import TurnKey
@@ -46,6 +56,8 @@ def endpoint(method: str, *scopes: Scope) -> Callable[[View], Callable[[HttpRequ
                 return error.response()
             except StoresUnavailable as exc:
                 return Unavailable(str(exc)).response()
+            except PinDamaged as exc:
+                return Damaged(str(exc)).response()
 
         return checked
 
@@ -106,10 +118,11 @@ def _admit(request: HttpRequest, method: str, scopes: frozenset[Scope]) -> Servi
 
 
 def _body(request: HttpRequest) -> Mapping[str, object]:
-    if int(request.headers.get("Content-Length") or 0) > MAX_COMMAND_BYTES:
-        raise BadValue(f"the body is larger than {MAX_COMMAND_BYTES} bytes")
+    content = request.read(MAX_COMMAND_BYTES + 1)  # bounded by us, whatever the header claims
+    if len(content) > MAX_COMMAND_BYTES:
+        raise TooLarge(f"the body is larger than {MAX_COMMAND_BYTES} bytes")
     try:
-        found = json.loads(request.body)
+        found = json.loads(content)
     except (ValueError, RecursionError) as exc:
         raise BadValue("the body is not JSON") from exc
     if not isinstance(found, dict):

@@ -179,6 +179,15 @@ def test_knowledge_loses_its_credentials_before_it_leaves() -> None:
     assert record.redactions == {"mask": 2}
 
 
+def test_a_token_that_passed_the_outbox_is_marked_in_the_knowledge_too() -> None:
+    transport = MemoryTransport()
+    at = Seat(Client(transport=transport))
+    at.outbox.send({"type": "enter", "agentToken": "tok-123456789"})
+    at.play(1, knowledge={"last frame": "hello tok-123456789"})
+    (record,) = transport.records()
+    assert b"tok-123456789" not in (record.knowledge or b"")
+
+
 def test_damaged_bytes_are_not_a_record() -> None:
     from capture_sdk import RecordError
 

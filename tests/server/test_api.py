@@ -266,6 +266,20 @@ def test_a_body_that_is_no_command_is_400(body: bytes) -> None:
     assert post("promote", body).status_code == 400
 
 
+def test_a_body_that_is_too_large_is_413_and_names_the_limit() -> None:
+    response = post("promote", b" " * 70_000)
+    assert response.status_code == 413
+    assert "65536 bytes" in response.json()["error"]["message"]
+
+
+def test_a_command_with_a_nonsense_length_is_no_500() -> None:
+    headers = {"X-Service-Key": OPERATOR, "Content-Length": "many"}
+    assert (
+        Http().post(ROOT + "promote", b"{}", content_type="application/json", headers=headers).status_code
+        == 400
+    )
+
+
 def test_a_buffer_that_is_down_leaves_the_durable_turns(buffer: Any, settings: Any, tmp_path: Any) -> None:
     at = seat()
     play(at, 1)

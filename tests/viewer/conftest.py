@@ -53,7 +53,9 @@ def log_in(cast: dict[str, User]) -> LogIn:
     return as_person
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(
+    scope="module"
+)  # not longer: while it lives, no other test of this thread can run an event loop
 def browser() -> Iterator[Browser]:
     if not CHROMIUM.exists():
         pytest.skip(f"no browser at {CHROMIUM}; CHROMIUM names one")

@@ -134,7 +134,10 @@ def test_an_option_that_cannot_be_is_one_sentence(stack: dict[str, str], options
     assert "Traceback" not in finished.stderr
 
 
-def test_it_serves_until_ctrl_c_and_leaves_nothing_running(stack: dict[str, str]) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_it_is_told_to_end_and_leaves_nothing_running(
+    stack: dict[str, str], number: signal.Signals
+) -> None:
     plain = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     process = subprocess.Popen(
         [sys.executable, "manage.py", "demo", "--hands", "2", "--port", "0"],
@@ -149,7 +152,7 @@ def test_it_serves_until_ctrl_c_and_leaves_nothing_running(stack: dict[str, str]
     address = next(line.split()[0] for line in process.stderr if "password" in line)
     assert httpx.get(address, follow_redirects=True).status_code == 200
     time.sleep(1)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 0, said
     assert "Traceback" not in said

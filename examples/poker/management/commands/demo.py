@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import signal
 import time
 from argparse import ArgumentParser
 from typing import Any
@@ -41,6 +42,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         plan = self._plan(options)
+        # Both end it in the same orderly way, also where a shell has started it with interrupts ignored.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
         key = plain_key(Scope.READ_ALL)
         if key is None:
             raise CommandError(

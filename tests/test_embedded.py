@@ -1,8 +1,8 @@
 """The embedded servers: shared by whoever is there, gone with the last, never in the way of the next."""
 
+import json
 import os
 import pwd
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,9 +17,9 @@ import psycopg
 import pytest
 from redis import Redis
 
-from capture_site.embedded import EmbeddedError, Stack, attach
+from capture_site.embedded import EmbeddedError, attach
 from capture_site.embedded.places import prepare
-from tests.site_process import ROOT
+from tests.site_process import ROOT, forget
 
 PROGRAM = """
 import sys
@@ -50,7 +50,7 @@ def users(tmp_path: Path) -> Iterator[Callable[[], User]]:
     yield start
     for process in started:
         leave(process)
-    remove(tmp_path)
+    forget(tmp_path)
 
 
 def leave(process: User) -> None:
@@ -60,14 +60,6 @@ def leave(process: User) -> None:
     process.wait()
     if process.stdout is not None:
         process.stdout.close()
-
-
-def remove(root: Path) -> None:
-    """Wait until nothing below runs, then remove what a stack keeps outside of its folder."""
-    time.sleep(2)
-    for note in root.rglob("elsewhere"):
-        for each in note.read_text().splitlines():
-            shutil.rmtree(each, ignore_errors=True)
 
 
 def url_of(process: User) -> str:
@@ -96,15 +88,6 @@ def supervisor_of(folder: Path) -> int:
             if b"capture_site.embedded.supervise" in words and os.fsencode(folder) in words:
                 return int(entry.name)
     raise AssertionError(f"no supervisor of {folder}")
-
-
-def use(stack: Stack) -> None:
-    """Every server of a stack answers."""
-    for url in (stack.buffer_url, stack.cache_url):
-        with Redis.from_url(url) as client:
-            assert client.ping()
-    with psycopg.connect(stack.database_url) as connection:
-        assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_two_share_one_stack_and_the_last_to_leave_stops_it(users: Callable[[], User]) -> None:
@@ -159,18 +142,28 @@ def test_a_folder_too_deep_for_a_socket_path_works(users: Callable[..., User], t
     assert answers(url)
 
 
-def test_the_servers_are_set_up_as_designed(tmp_path: Path) -> None:
-    stack = attach(tmp_path / "stack")
-    use(stack)
-    assert attach(tmp_path / "stack") is stack
-    with Redis.from_url(stack.buffer_url, decode_responses=True) as buffer:
+def test_the_servers_are_set_up_as_designed(users: Callable[[], User], tmp_path: Path) -> None:
+    url_of(users())
+    state = json.loads((tmp_path / "stack" / "state.json").read_text())
+    with Redis.from_url(state["buffer_url"], decode_responses=True) as buffer:
         assert buffer.config_get("maxmemory-policy") == {"maxmemory-policy": "volatile-ttl"}
         assert int(buffer.config_get("maxmemory")["maxmemory"]) > 0
         assert buffer.config_get("save") == {"save": ""}
         assert buffer.config_get("appendonly") == {"appendonly": "no"}
-    assert stack.buffer_url != stack.cache_url
-    assert stack.secret_key not in repr(stack)
+    with Redis.from_url(state["cache_url"]) as cache:
+        assert cache.ping()
+    with psycopg.connect(state["database_url"]) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+    assert state["buffer_url"] != state["cache_url"]
     assert (tmp_path / "stack" / "secrets.json").stat().st_mode & 0o077 == 0
+
+
+def test_attaching_twice_gives_the_same_stack_and_a_repr_without_secrets() -> None:
+    folder = Path(os.environ["CAPTURE_EMBEDDED_DIR"])
+    stack = attach(folder)
+    assert attach(folder) is stack
+    assert stack.secret_key not in repr(stack)
+    assert stack.service_key not in repr(stack)
 
 
 def test_a_folder_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:

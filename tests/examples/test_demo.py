@@ -7,24 +7,27 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.site_process import ROOT, Finished, manage, run
+from tests.site_process import ROOT, Finished, forget, manage, run
 
 FIELDS = ["hands", "turns", "fallbacks", "clamped", "envelopes", "turnsPerEnvelope", "verified", "mismatched"]
 FIELDS += ["missing", "rawBytes", "storedBytes", "pinnedHand", "seconds"]
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A stack of its own for the commands, with its tables made."""
-    environment = {"CAPTURE_EMBEDDED": "1", "CAPTURE_EMBEDDED_DIR": str(Path(ROOT, ".embedded", "test-demo"))}
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """A stack of its own for the commands, new and with its tables made."""
+    folder = tmp_path_factory.mktemp("stack")
+    environment = {"CAPTURE_EMBEDDED": "1", "CAPTURE_EMBEDDED_DIR": str(folder)}
     assert manage("migrate", "--verbosity", "0", environment=environment).returncode == 0
-    return environment
+    yield environment
+    forget(folder)
 
 
 @pytest.fixture(scope="module")

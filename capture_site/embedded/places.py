@@ -145,5 +145,7 @@ def _copied(prefix: Path, target: Path) -> Path:
         libraries = prefix.parent.with_suffix(".libs")
         if libraries.is_dir():
             shutil.copytree(libraries, target / libraries.name)
+        for folder in (target, package):  # of our own making, and the server user passes through them
+            folder.chmod(0o755)
         (target / "complete").touch()
     return copy

@@ -117,6 +117,31 @@ def test_the_same_seed_plays_the_same_hands(played: Finished, stack: dict[str, s
     assert figures(again)["turns"] == figures(other)["turns"]
 
 
+def test_any_openai_compatible_endpoint_will_do(stack: dict[str, str]) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "examples.poker.policy_server"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    with server:
+        assert server.stdout is not None
+        url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
+        options = [
+            "--hands",
+            "2",
+            "--tables",
+            "1",
+            "--no-serve",
+            "--json",
+            "--base-url",
+            url,
+            "--model",
+            "other",
+        ]
+        finished = manage("demo", *options, environment=stack | {"OPENAI_API_KEY": "none"})
+        server.terminate()
+    result = figures(finished)
+    assert result["verified"] == result["turns"] > 0
+
+
 def test_a_port_that_is_taken_is_one_sentence(stack: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -18,7 +18,8 @@ import pytest
 from redis import Redis
 
 from capture_site.embedded import EmbeddedError, attach
-from capture_site.embedded.places import prepare
+from capture_site.embedded.binaries import postgres_prefix
+from capture_site.embedded.places import _copied, prepare
 from tests.site_process import ROOT, forget
 
 PROGRAM = """
@@ -164,6 +165,18 @@ def test_attaching_twice_gives_the_same_stack_and_a_repr_without_secrets() -> No
     assert attach(folder) is stack
     assert stack.secret_key not in repr(stack)
     assert stack.service_key not in repr(stack)
+
+
+def test_a_copy_of_postgres_can_be_reached_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        copy = _copied(postgres_prefix(), tmp_path / "pgsql")
+    finally:
+        os.umask(before)
+    binary = copy / "bin" / "postgres"
+    ours = [folder for folder in binary.parents if folder.is_relative_to(tmp_path / "pgsql")]
+    assert all(each.stat().st_mode & 0o001 for each in (binary, *ours))
+    assert subprocess.run([binary, "--version"], capture_output=True, check=True).stdout
 
 
 def test_a_folder_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:

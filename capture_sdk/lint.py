@@ -7,79 +7,42 @@
     OUT003  an allowance that allows nothing
 
 What is allowed on purpose carries a comment, on the line of the call or on the one above it:
-``# outbox: allowed because <reason>``. It reads source, it does not run it, one file at a time: what it
-follows and what it cannot see is written in ``docs/lint.md``.
+``# outbox: allowed because <reason>``. It reads source, it does not run it: a send that is reached by a name
+made at run time escapes it. Calls on an outbox, on a generator and on HTTP clients are left alone.
 """
 
 import argparse
 import ast
 import io
-import json
-import os
 import re
 import sys
 import tokenize
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from enum import IntEnum
-from pathlib import Path, PurePath
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-# These names mean a message on any receiver that is not known to be something else.
+# These names mean a message on any receiver.
 _ALWAYS: Final = frozenset(
-    "sendall send_all sendto sendmsg sendfile send_fds send_str send_bytes send_json send_text send_message "
-    "send_string send_multipart send_pyobj sendMessage write_message "
-    "sock_sendall sock_sendto sock_sendfile".split()
+    "sendall sendto sendmsg sendfile send_str send_bytes send_json send_text send_message".split()
 )
 # These mean one when the receiver is a connection.
-_ON_CONNECTION: Final = frozenset("send write writelines emit".split())
-_SENDS: Final = _ALWAYS | _ON_CONNECTION
-
-# What a name tells, where the module tells nothing better. A word before it may say that it is no message.
-_SAYS_CONNECTION: Final = re.compile(
-    r"(?:(?:sock|socket|conn|connection|writer|transport)s?|(?:^|[_\W]|(?<=[a-z0-9])(?=W))ws)_?\d*$", re.I
+_ON_CONNECTION: Final = frozenset("send write writelines".split())
+_CONNECTION_NAME: Final = re.compile(
+    r"(^|_)(sock|socket|ws|websocket|conn|connection|writer|transport)$", re.I
 )
-_SAYS_OUTBOX: Final = re.compile(r"(?:^|[a-z_])outbox$", re.I)
-_SAYS_OTHER: Final = re.compile(
-    r"(?:^|_)(?:redis|valkey|db|database|\w*sql\w*|pg|e?mail\w*|smtp\w*|http|csv|xml|json|zip|log|file)(?:_|$)",
-    re.I,
+_CONNECTION_MAKER: Final = frozenset(
+    "socket create_connection open_connection open_unix_connection ws_connect connect accept makefile".split()
 )
-
-_DOORS: Final = frozenset({"Outbox", "AsyncOutbox"})
-_CONNECTION_TYPES: Final = re.compile(
-    r"socket|SocketType|SSLSocket|Socket|\w*Web[sS]ocket\w*|ClientConnection|ServerConnection|StreamWriter"
-    r"|WriteTransport|DatagramTransport|SocketStream|ByteSendStream"
+_CONNECTION_TYPE: Final = frozenset(
+    "socket WebSocket WebSocketServerProtocol WebSocketClientProtocol ClientConnection ServerConnection "
+    "ClientWebSocketResponse WebSocketResponse StreamWriter WriteTransport".split()
 )
-_CONNECTION_MAKERS: Final = frozenset(
-    "create_connection create_unix_connection create_datagram_endpoint open_connection open_unix_connection "
-    "connect_tcp open_tcp_stream ws_connect aconnect_ws connect_ws websocket_connect connect_accepted_socket "
-    "makefile wrap_socket socketpair fromfd get_extra_info Pipe".split()
+_DOOR: Final = frozenset({"Outbox", "AsyncOutbox"})
+_ALLOWANCE: Final = re.compile(r"#\s*outbox:\s*allowed because\b[ \t:]*(.*)$")
+_SKIPPED: Final = frozenset(
+    {".venv", "venv", "build", "dist", "node_modules", "__pycache__", "site-packages"}
 )
-# Names too common to mean a connection wherever they come from.
-_ROOTED: Final = frozenset(
-    "websockets.connect websockets.unix_connect websockets.Connection asyncio.Transport socketio.Client "
-    "socketio.AsyncClient multiprocessing.Client multiprocessing.Connection".split()
-)
-_OTHER_ROOTS: Final = frozenset(
-    "aiosmtplib asyncpg bz2 codecs csv django django_redis email gzip http httpx io logging lzma psycopg psycopg2 "
-    "pymysql redis requests smtplib sqlite3 tarfile tempfile urllib urllib3 valkey wave zipfile".split()
-)
-_OTHER_TYPES: Final = frozenset("open TextIO BinaryIO IO Generator AsyncGenerator Signal".split())
-# What these give is what they were given, or what their receiver holds.
-_PASSING_ON: Final = frozenset(
-    "wait_for shield closing aclosing enter_context enter_async_context next anext iter list tuple set sorted "
-    "reversed enumerate zip TextIOWrapper BufferedWriter fdopen open".split()
-)
-_HOLDING: Final = frozenset("accept copy detach dup fileno get items pop popleft result values".split())
-_TAKING: Final = frozenset("add append appendleft insert put put_nowait setdefault".split())
-_DESCRIPTOR_WRITES: Final = frozenset("os.write os.writev os.pwrite os.sendfile".split())
-
-_ALLOWANCE: Final = re.compile(r"#\s*outbox:\s*allowed\b(?:\s*because\b[\s:]*([^#]*))?")
-_SKIPPED: Final = frozenset("venv build dist node_modules __pycache__ site-packages".split())
-
-_Place = tuple[int, int]
-_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -99,128 +62,182 @@ class Finding:
 class UnreadableSource(Exception):
     """A file that is not Python source; the message says where and why."""
 
-    def __init__(self, path: str, line: int, reason: str) -> None:
-        super().__init__(f"{path}:{line}: {reason}")
-        self.path, self.line, self.reason = path, line, reason
-
 
 def check(source: str, path: str = "<source>") -> list[Finding]:
     """The findings of one file's source, by place. Raises UnreadableSource when it does not parse."""
-    source = source.replace("\r\n", "\n").replace("\r", "\n")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the file's own doubtful escapes are not our business
-            tree = ast.parse(source)
-        comments = _Comments(source)
-        sends = list(_Module(tree).sends())
-    except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError) as exc:
-        raise UnreadableSource(path, _line_of(exc, source), _reason(exc)) from exc
-    lines = source.split("\n")
-    found = [
-        Finding(path, node.lineno, _column(lines[node.lineno - 1], node.col_offset), "OUT001", message)
-        for node, last, message in sends
-        if not comments.allow(node.lineno, last)
-    ]
-    return sorted({*found, *(Finding(path, *rest) for rest in comments.complaints())})
-
-
-class _Kind(IntEnum):
-    """What an expression is known to be; where a module says two things, the higher one counts."""
-
-    OTHER = 1
-    DOOR = 2
-    CONNECTION = 3
-
-
-@dataclass(eq=False, slots=True)
-class _Scope:
-    """A module, class or function: what its names are bound to, and where. ``None`` is bound to who knows."""
-
-    node: ast.AST
-    parent: "_Scope | None" = None
-    bound: dict[str, dict[_Place, _Kind | None]] = field(default_factory=dict)
-    outer: set[str] = field(default_factory=set)  # declared global or nonlocal
-
-    def bind(self, name: str, place: _Place, kind: _Kind | None) -> None:
-        if name in self.outer and self.parent is not None:
-            self.parent.bind(name, (0, 0), kind)
+        tree = ast.parse(source)
+        allowances = _allowances(source)
+    except (SyntaxError, ValueError, RecursionError, tokenize.TokenError) as exc:
+        raise UnreadableSource(f"{path}:{getattr(exc, 'lineno', None) or 1}: {exc}") from exc
+    module = _Module(tree)
+    used: set[int] = set()
+    found = []
+    for node, last, message in module.sends():
+        allowed = next((line for line in range(node.lineno - 1, last + 1) if allowances.get(line)), None)
+        if allowed is None:
+            found.append(Finding(path, node.lineno, node.col_offset + 1, "OUT001", message))
         else:
-            self.bound.setdefault(name, {})[place] = kind
-
-    def strongest(self, name: str) -> _Kind | None:
-        return _strongest(self.bound.get(name, {}).values())
-
-    def latest(self, name: str, place: _Place) -> _Kind | None:
-        """What the name was last bound to above ``place``; a loop may also bring it round from below."""
-        before = [each for each in self.bound[name].items() if each[1] is not None and each[0] < place]
-        return max(before)[1] if before else self.strongest(name)
-
-    def enclosing(self) -> "Iterator[_Scope]":
-        scope: _Scope | None = self
-        while scope is not None:
-            yield scope
-            scope = scope.parent
-
-    def owner(self, name: str) -> "_Scope | None":
-        """The scope whose name this is; a class lends its names to no function inside it."""
-        for scope in self.enclosing():
-            if name in scope.bound and (scope is self or not isinstance(scope.node, ast.ClassDef)):
-                return scope
-        return None
-
-    def own_class(self) -> "_Scope | None":
-        return next((each for each in self.enclosing() if isinstance(each.node, ast.ClassDef)), None)
+            used.add(allowed)
+    for line, reason in allowances.items():
+        if not reason:
+            found.append(Finding(path, line, 1, "OUT002", "say why: # outbox: allowed because <reason>"))
+        elif line not in used:
+            found.append(Finding(path, line, 1, "OUT003", "this allowance allows nothing: remove it"))
+    return sorted(found)
 
 
 class _Module:
     """What one module says about which names are connections and which are doors."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self._attributes = _Scope(tree)  # of objects that are not ``self``
-        self._aliases: dict[str, str] = {}
-        self._makers: dict[str, _Kind] = {}  # the module's own functions and classes
+        self._tree = tree
+        self._connections: set[str] = set()
+        self._doors: set[str] = set()
         self._in_doors: set[int] = set()
-        self._wrapped: set[tuple[int, str]] = set()
-        self._nodes = list(_placed(tree, _Scope(tree)))
-        self._classes = {
-            id(scope): scope for _, scope in self._nodes if isinstance(scope.node, ast.ClassDef)
-        }.values()
-        self._learn_all()
-        for node, scope in self._nodes:
-            if isinstance(node, ast.Call) and self._makes_door(node, scope):
-                self._exempt(node, scope)
+        for node in ast.walk(tree):
+            self._learn(node)
 
     def sends(self) -> Iterator[tuple[ast.expr, int, str]]:
         """Every send, called or handed on as a value, that is not the making of a door.
 
         Each comes with the last line of its call, where a comment about it may stand.
         """
-        called = {id(node.func): _end(node) for node, _ in self._nodes if isinstance(node, ast.Call)}
-        for node, scope in self._nodes:
-            if id(node) in self._in_doors or _is_inside_door(scope):
-                continue
-            if isinstance(node, ast.Attribute) and self._is_send(node, scope):
-                last = called.get(id(node))
-                how = "is handed on" if last is None else "is called"
-                remedy = "give it to Outbox(...)" if last is None else "send through Outbox.send"
-                yield node, last or _end(node), f"{_shown(node)} {how} outside of the outbox: {remedy}"
-            elif isinstance(node, ast.Call) and (what := self._disguise(node, scope)):
-                yield node, _end(node), f"{_shown(node.func)} {what}: send through Outbox.send"
+        called = {id(node.func): _end(node) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Attribute) and id(node) not in self._in_doors and self._is_send(node):
+                how = "is called" if id(node) in called else "is handed on"
+                message = f"{_name(node)} {how} outside of the outbox: send through Outbox.send"
+                yield node, called.get(id(node), _end(node)), message
+            elif isinstance(node, ast.Call) and self._is_disguised(node):
+                yield node, _end(node), f"{_name(node.func)} reaches a connection outside of the outbox"
 
-    # Learning: which names are bound to what. Repeated, because a name may be told by one further down.
+    def _learn(self, node: ast.AST) -> None:
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    self._bind(target, value)
+            case (
+                ast.NamedExpr(target=target, value=value)
+                | ast.AnnAssign(target=target, value=ast.expr() as value)
+            ):
+                self._bind(target, value)
+            case ast.With(items=items) | ast.AsyncWith(items=items):
+                for item in items:
+                    if item.optional_vars is not None:
+                        self._bind(item.optional_vars, item.context_expr)
+            case ast.Call(func=func, args=args) if _last(func) in _DOOR:
+                self._in_doors |= {id(arg) for arg in args}
+        match node:
+            case ast.AnnAssign(target=target, annotation=annotation):
+                self._annotate(_name(target), annotation)
+            case ast.arg(arg=name, annotation=ast.expr() as annotation):
+                self._annotate(name, annotation)
 
-    def _learn_all(self) -> None:
-        for node, _ in self._nodes:
-            self._learn_imports(node)
-        told: object = None
-        for _ in range(12):  # a chain of more names than this is not followed
-            before, told = told, None
-            for node, scope in self._nodes:
-                self._learn(node, scope)
-            told = repr([scope.bound for _, scope in self._nodes if scope.bound] and self._told())
-            if told == before:
-                return
+    def _bind(self, target: ast.expr, value: ast.expr) -> None:
+        """A name takes what its value makes: a connection, a door, or (of a pair) a stream's writer."""
+        value = value.value if isinstance(value, ast.Await) else value
+        maker = _last(value.func) if isinstance(value, ast.Call) else None
+        if isinstance(target, ast.Tuple | ast.List):
+            if maker in _CONNECTION_MAKER:
+                self._connections |= {_name(each) for each in target.elts}
+        elif maker in _DOOR:
+            self._doors.add(_name(target))
+        elif maker in _CONNECTION_MAKER and not self._is_database(value):
+            self._connections.add(_name(target))
 
-    def _told(self) -> list[object]:
-        scopes = {id(scope): scope.bound for _, scope in self._nodes}
-        return [*scopes.values(), self._attributes.bound, self._makers, self._aliases]
+    def _is_database(self, value: ast.expr) -> bool:
+        """``connect`` of a database library opens no conversation with a table."""
+        return (
+            isinstance(value, ast.Call)
+            and re.search(r"psycopg|sqlite|django|redis", _name(value.func)) is not None
+        )
+
+    def _annotate(self, name: str, annotation: ast.expr) -> None:
+        words = set(re.findall(r"\w+", ast.unparse(annotation)))
+        if words & _DOOR:
+            self._doors.add(name)
+        elif words & _CONNECTION_TYPE and "Callable" not in words:
+            self._connections.add(name)
+
+    def _is_send(self, node: ast.Attribute) -> bool:
+        receiver = _name(node.value)
+        if receiver in self._doors or _last(node.value) in ("outbox", "_outbox"):
+            return False
+        if node.attr in _ALWAYS:
+            return True
+        if node.attr not in _ON_CONNECTION:
+            return False
+        made_here = isinstance(node.value, ast.Call) and _last(node.value.func) in _CONNECTION_MAKER
+        return made_here or receiver in self._connections or bool(_CONNECTION_NAME.search(_last(node.value)))
+
+    def _is_disguised(self, node: ast.Call) -> bool:
+        """``getattr(sock, "send")`` and ``os.write(sock.fileno(), …)``."""
+        name = _name(node.func)
+        if name == "getattr" and len(node.args) >= 2 and isinstance(node.args[1], ast.Constant):
+            attribute = node.args[1].value
+            if isinstance(attribute, str):
+                return self._is_send(ast.Attribute(node.args[0], attribute))
+        if name in ("os.write", "os.writev", "os.sendfile") and node.args:
+            target = node.args[0]
+            return isinstance(target, ast.Call) and _last(target.func) == "fileno"
+        return False
+
+
+def _name(node: ast.expr) -> str:
+    """The dotted name of an expression, with ``?`` for what has none."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{_name(node.value)}.{node.attr}"
+    return f"{_name(node.func)}()" if isinstance(node, ast.Call) else "?"
+
+
+def _last(node: ast.expr) -> str:
+    return _name(node).rpartition(".")[2]
+
+
+def _allowances(source: str) -> dict[int, str]:
+    """Line of each allowance, with its reason. Comments only: a string that looks like one is none."""
+    found = {}
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and (match := _ALLOWANCE.search(token.string)):
+            found[token.start[0]] = match[1].strip()
+    return found
+
+
+def _end(node: ast.expr) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _sources(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        for file in sorted(path.rglob("*.py")):
+            inner = file.relative_to(path).parts[:-1]
+            if not any(part in _SKIPPED or part.startswith(".") for part in inner):
+                yield file
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check files and folders, print what is found, and return the exit status."""
+    parser = argparse.ArgumentParser(prog="capture-outbox-lint", description="Finds sends around the outbox.")
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a file, or a folder to walk")
+    unreadable = findings = 0
+    for path in _sources(parser.parse_args(arguments).paths):
+        try:
+            with tokenize.open(path) as file:
+                found = check(file.read(), str(path))
+        except (UnreadableSource, OSError, SyntaxError, UnicodeDecodeError) as exc:
+            unreadable += 1
+            sys.stderr.write(f"{exc if isinstance(exc, UnreadableSource) else f'{path}: {exc}'}\n")
+            continue
+        findings += len(found)
+        sys.stdout.writelines(f"{each}\n" for each in found)
+    return 2 if unreadable else 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

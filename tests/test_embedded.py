@@ -20,6 +20,7 @@ from redis import Redis
 from capture_site.embedded import EmbeddedError, attach
 from capture_site.embedded.binaries import postgres_prefix
 from capture_site.embedded.places import _copied, prepare
+from capture_site.embedded.servers import _reason
 from tests.site_process import ROOT, forget
 
 PROGRAM = """
@@ -165,6 +166,16 @@ def test_attaching_twice_gives_the_same_stack_and_a_repr_without_secrets() -> No
     assert attach(folder) is stack
     assert stack.secret_key not in repr(stack)
     assert stack.service_key not in repr(stack)
+
+
+def test_the_reason_given_is_the_last_complaint_of_the_log(tmp_path: Path) -> None:
+    log = tmp_path / "servers.log"
+    log.write_text("FATAL:  could not write: No space left on device\ninitdb: removing data directory\n")
+    assert "No space left" in _reason(log)
+    log.write_text("one\ntwo\n")
+    assert _reason(log) == "two"
+    log.write_text("")
+    assert _reason(log) == "it said nothing"
 
 
 def test_a_copy_of_postgres_can_be_reached_whatever_the_umask(tmp_path: Path) -> None:

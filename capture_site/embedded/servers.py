@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -118,7 +119,7 @@ def wait_until(ready: Callable[[], bool], process: "subprocess.Popen[bytes]", lo
     deadline = time.monotonic() + START_SECONDS
     while not ready():
         if process.poll() is not None:
-            raise EmbeddedError(f"{what} did not start: {_last_line(log)} (all of it is in {log})")
+            raise EmbeddedError(f"{what} did not start: {_reason(log)} (all of it is in {log})")
         if time.monotonic() > deadline:
             stop(process, signal.SIGKILL)
             raise EmbeddedError(f"{what} did not answer within {START_SECONDS:.0f} s; its log is {log}")
@@ -133,7 +134,7 @@ def _initialise(places: Places, cluster: Path, log: Path) -> None:
     arguments += ["-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"]
     process = _as_server_user(places, arguments, log)
     if process.wait() != 0:
-        raise EmbeddedError(f"the database could not be made: {_last_line(log)} (all of it is in {log})")
+        raise EmbeddedError(f"the database could not be made: {_reason(log)} (all of it is in {log})")
     half.rename(cluster)
 
 
@@ -209,6 +210,8 @@ def _die_with_parent(number: signal.Signals) -> Callable[[], None] | None:
     return ask
 
 
-def _last_line(log: Path) -> str:
-    lines = log.read_text(errors="replace").strip().splitlines()
-    return lines[-1].strip() if lines else "it said nothing"
+def _reason(log: Path) -> str:
+    """The line that says why: the last complaint, or where there is none, the last line."""
+    lines = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+    complaints = [line for line in lines if re.search(r"fatal|panic|error|no space", line, re.IGNORECASE)]
+    return (complaints or lines)[-1].strip()

@@ -89,10 +89,6 @@ class Buffer:
                 found.setdefault(seat, {})[index] = ttl
         return {seat: AgentLife(frozenset(left), max(left.values())) for seat, left in found.items()}
 
-    def memory(self) -> int:
-        """Bytes of memory the server uses."""
-        return int(self._ask([("info", "memory")])[0]["used_memory"])
-
     def _indexes(self, table_id: str, hand_number: int, agent_id: str) -> list[int]:
         members = self._ask([("smembers", hand_key(table_id, hand_number, agent_id))])[0]
         return sorted(int(member) for member in members)

@@ -137,7 +137,7 @@ class AgentHand(models.Model):
     """One hand as the ledger knows it, kept by the ledger's writer in the same transaction.
 
     Recent hands walk this table by id, newest first: an id never changes, so walking the pages yields
-    each hand once while new turns arrive. ``rebuild`` in ``capture.ledger`` makes it anew.
+    each hand once while new turns arrive. ``capture.ledger.rebuild_hands`` makes it anew.
     """
 
     table_id = models.CharField(max_length=ID_LENGTH)

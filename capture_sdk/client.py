@@ -27,7 +27,6 @@ class Client:
 
     def __init__(self, config: Config | None = None, *, transport: Transport | None = None) -> None:
         self._config = config or Config()
-        self.enabled = not isinstance(transport, OffTransport)
         self._delivery = Delivery(transport or _redis(self._config), self._config)
 
     @classmethod

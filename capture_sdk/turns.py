@@ -8,7 +8,6 @@ reference to anything that can change.
 import datetime
 import functools
 import logging
-import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from types import TracebackType
@@ -98,7 +97,6 @@ class Turn:
         self.captured_at = datetime.datetime.now(datetime.UTC)
         self._outbox = outbox
         self._tokens: list[TokenCounts] = []
-        self._opened = time.monotonic()
         self._token: Token[Turn | None] | None = None
 
     # The four parts, in the loop's order.

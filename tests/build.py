@@ -1,6 +1,5 @@
 """Builders: a table of agents that take turns through the SDK, as hosted agents do."""
 
-import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +8,7 @@ from django.conf import settings
 from django_redis import get_redis_connection
 
 from capture.ledger import record_charges
-from capture_sdk import Charge, Client, Config, MemoryTransport, Outbox, Turn
+from capture_sdk import Client, Config, MemoryTransport, Outbox, Turn
 from capture_sdk.records import Amount
 from capture_sdk.transports.redis import RedisTransport
 
@@ -119,10 +118,3 @@ def fall_back(at: Seat, action_index: int, reason: str = "timeout") -> Turn:
     turn = at.fall_back(action_index, reason)
     record_charges([turn.charge()])
     return turn
-
-
-def long_ago(charge: Charge, *, hours: int = 48) -> Charge:
-    """The same charge, written long before now."""
-    import dataclasses
-
-    return dataclasses.replace(charge, charged_at=charge.charged_at - datetime.timedelta(hours=hours))

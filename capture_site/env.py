@@ -64,8 +64,8 @@ def load() -> Environment:
         service_keys=_text("AGENT_CAPTURE_SERVICE_KEYS") or _local_key(stack),
         ttl_seconds=_positive(env, "CAPTURE_TTL_SECONDS", 86_400),
         debug=_boolean(env, "DEBUG"),
-        allowed_hosts=env.list("ALLOWED_HOSTS", default=_LOOPBACK if stack else []),
-        csrf_trusted_origins=env.list("CSRF_TRUSTED_ORIGINS", default=[]),
+        allowed_hosts=_names("ALLOWED_HOSTS") or (_LOOPBACK if stack else []),
+        csrf_trusted_origins=_names("CSRF_TRUSTED_ORIGINS"),
         trust_proxy_tls=_boolean(env, "TRUST_PROXY_TLS"),
         is_embedded=stack is not None,
     )
@@ -96,6 +96,12 @@ def _text(name: str) -> str:
         return Path(file).read_text().strip()
     except OSError as exc:
         raise ImproperlyConfigured(f"{name}_FILE cannot be read: {exc.strerror}") from exc
+    except UnicodeDecodeError:  # its message repeats a byte of the secret
+        raise ImproperlyConfigured(f"{name}_FILE cannot be read: it holds no text") from None
+
+
+def _names(name: str) -> list[str]:
+    return [each.strip() for each in os.environ.get(name, "").split(",") if each.strip()]
 
 
 def _needed(name: str, embedded: str | None, example: str) -> str:
@@ -116,7 +122,7 @@ def _redis_url(name: str, embedded: str | None) -> str | None:
     try:
         return checked_redis_url(found, name=name) if found else None
     except ConfigError as exc:
-        raise ImproperlyConfigured(str(exc)) from exc
+        raise ImproperlyConfigured(str(exc)) from None
 
 
 def _database(embedded: str | None) -> dict[str, Any]:

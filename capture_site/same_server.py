@@ -1,5 +1,6 @@
 """Whether two Redis URLs name one server: another database number is still the same memory."""
 
+import os
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -15,6 +16,6 @@ def same_server(one: str, other: str) -> bool:
 def _address(url: str) -> tuple[str, int | str]:
     parts = urlsplit(url)
     if parts.scheme == "unix":
-        return ("unix", parts.path)
+        return ("unix", os.path.realpath(parts.path))  # /var/run is /run
     host = (parts.hostname or "").lower()
     return ("loopback" if host in _LOOPBACK else host, parts.port or _DEFAULT_PORT)

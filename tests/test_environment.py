@@ -38,6 +38,9 @@ def test_a_missing_variable_stops_the_server_process(application: str) -> None:
         ("AGENT_CAPTURE_REDIS_URL", "redis://:hunter2hunter2@:6379/0"),
         ("AGENT_CAPTURE_REDIS_URL", "redis://:hunter2hunter2@cache:99999/0"),
         ("AGENT_CAPTURE_REDIS_URL", "cache:6379"),
+        ("AGENT_CAPTURE_REDIS_URL", "hunter2hunter2@cache:6379"),
+        ("AGENT_CAPTURE_REDIS_URL", "redis://:hunter2/hunter2@cache:6379/0"),
+        ("REDIS_URL", "redis://:hunter2#hunter2@cache:6379/0"),
         ("REDIS_URL", "memcached://cache"),
         ("DATABASE_URL", "sqlite:///hunter2hunter2"),
         ("DATABASE_URL", "hunter2hunter2"),
@@ -68,6 +71,7 @@ def test_the_caches_server_is_refused_as_the_buffer(url: str) -> None:
         ("redis://a", "redis://b", False),
         ("unix:///run/a.sock?db=1", "unix:///run/a.sock?db=2", True),
         ("unix:///run/a.sock", "redis://a", False),
+        ("unix:///run/a.sock", "unix:///run/../run/a.sock", True),
     ],
 )
 def test_servers_are_told_apart_by_address(one: str, other: str, same: bool) -> None:
@@ -151,3 +155,17 @@ def test_check_warns_of_unsafe_redis_settings(tmp_path: Any, options: tuple[str,
         finished = manage("check", environment=PRODUCTION | {"AGENT_CAPTURE_REDIS_URL": url})
     assert finding in finished.stderr
     assert finished.stderr.count("capture.W") == 1
+
+
+def test_host_names_may_have_blanks_between_them() -> None:
+    environment = PRODUCTION | {"ALLOWED_HOSTS": "a.example, b.example,"}
+    finished = run(
+        "-c", "from capture_site.env import load; print(load().allowed_hosts)", environment=environment
+    )
+    assert finished.stdout.strip() == "['a.example', 'b.example']"
+
+
+def test_a_file_that_holds_no_text_is_one_sentence(tmp_path: Any) -> None:
+    (tmp_path / "key").write_bytes(b"\xd0\xff")
+    environment = without("SECRET_KEY") | {"SECRET_KEY_FILE": str(tmp_path / "key")}
+    refused(manage("check", environment=environment), "SECRET_KEY_FILE")

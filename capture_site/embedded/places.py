@@ -21,6 +21,8 @@ from capture_site.embedded.errors import EmbeddedError
 
 SOCKET_PATH_MAX: Final = 107  # sun_path of sockaddr_un, without its closing NUL
 POSTGRES_SOCKET: Final = ".s.PGSQL.5432"
+# Leaves room for /capture-data-<uid>-<hash>/run/ and the socket's name.
+_TEMPORARY_ROOT_MAX: Final = 52
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +56,10 @@ class Places:
 
 
 def claim(folder: Path) -> None:
-    """Make the folder, or take it if it is ours. Raises EmbeddedError in one sentence."""
-    try:
-        folder.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, parents=True, exist_ok=True)
-        owner = folder.stat().st_uid
-        (folder / "start.lock").touch()
-    except OSError as exc:
-        remedy = "set CAPTURE_EMBEDDED_DIR to one that you may write"
-        raise EmbeddedError(f"the folder {folder} cannot be used ({exc.strerror}): {remedy}") from exc
+    """Make the folder, or take it if it is ours. Raises EmbeddedError, or OSError where it cannot be used."""
+    folder.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, parents=True, exist_ok=True)
+    owner = folder.stat().st_uid
+    (folder / "start.lock").touch()
     if owner != os.geteuid():
         raise EmbeddedError(
             f"the folder {folder} belongs to another user: set CAPTURE_EMBEDDED_DIR to one of your own"
@@ -74,7 +72,7 @@ def prepare(folder: Path) -> Places:
     prefix = postgres_prefix()
     base = folder
     if user is not None and not _can_reach(folder, user):
-        base = _private_temporary(folder, "data", mode=0o711)
+        base = _private_temporary(folder, "data", user)
     if user is not None and not _can_reach(prefix / "bin" / "postgres", user):
         prefix = _copied(prefix, base / "pgsql")
     return Places(
@@ -89,7 +87,7 @@ def prepare(folder: Path) -> Places:
 def _run_folder(base: Path, user: pwd.struct_passwd | None) -> Path:
     run = base / "run"
     if len(os.fsencode(run / POSTGRES_SOCKET)) > SOCKET_PATH_MAX:
-        run = _private_temporary(base, "run", mode=0o711 if user is not None else 0o700) / "s"
+        run = _private_temporary(base, "run", user) / "s"
     return _private(run, user)
 
 
@@ -105,16 +103,25 @@ def _private(folder: Path, user: pwd.struct_passwd | None) -> Path:
     return folder
 
 
-def _private_temporary(folder: Path, kind: str, *, mode: int) -> Path:
+def _private_temporary(folder: Path, kind: str, user: pwd.struct_passwd | None) -> Path:
     name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
-    made = Path(tempfile.gettempdir()) / f"capture-{kind}-{os.geteuid()}-{name}"
+    made = _temporary_root(user) / f"capture-{kind}-{os.geteuid()}-{name}"
     _note_elsewhere(folder, made)
     made.mkdir(mode=0o700, exist_ok=True)
     found = made.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise EmbeddedError(f"{made} belongs to another user: remove it, or set CAPTURE_EMBEDDED_DIR")
-    made.chmod(mode)
+    made.chmod(0o700 if user is None else 0o711)
     return made
+
+
+def _temporary_root(user: pwd.struct_passwd | None) -> Path:
+    """The system's temporary directory, unless it is one session's own: too deep, or closed to the user."""
+    for root in map(Path, (tempfile.gettempdir(), "/tmp", "/var/tmp")):  # noqa: S108 - ours inside is private
+        is_short = len(os.fsencode(root)) <= _TEMPORARY_ROOT_MAX
+        if is_short and os.access(root, os.W_OK | os.X_OK) and (user is None or _can_reach(root, user)):
+            return root
+    raise EmbeddedError("no temporary folder is short and open to every user: set TMPDIR to one that is")
 
 
 def _note_elsewhere(folder: Path, made: Path) -> None:
@@ -145,7 +152,14 @@ def _copied(prefix: Path, target: Path) -> Path:
         libraries = prefix.parent.with_suffix(".libs")
         if libraries.is_dir():
             shutil.copytree(libraries, target / libraries.name)
-        for folder in (target, package):  # of our own making, and the server user passes through them
-            folder.chmod(0o755)
+        _open_for_reading(target)
         (target / "complete").touch()
     return copy
+
+
+def _open_for_reading(tree: Path) -> None:
+    """Our umask closes the folders above the copy, a strict one at set-up all of it: open them."""
+    for each in (tree, *tree.rglob("*")):
+        if not each.is_symlink():
+            mode = each.stat().st_mode
+            each.chmod(mode | (0o555 if mode & stat.S_IXUSR else 0o444))

@@ -45,7 +45,17 @@ def attach(folder: Path) -> Stack:
     known = _attached.get(folder)
     if known is not None:
         return known[1]
-    claim(folder)
+    try:
+        claim(folder)
+        _attached[folder] = _join(folder)
+    except OSError as exc:
+        remedy = "set CAPTURE_EMBEDDED_DIR to one that you may write, with room on its disk"
+        raise EmbeddedError(f"the folder {folder} cannot be used ({exc.strerror}): {remedy}") from exc
+    return _attached[folder][1]
+
+
+def _join(folder: Path) -> tuple[int, Stack]:
+    """Become one of the users: the descriptor whose lock says so, kept open for life, and the stack."""
     deadline = time.monotonic() + ATTACH_SECONDS
     with (folder / "start.lock").open("w") as start:  # one process at a time looks and starts
         _lock(start.fileno(), fcntl.LOCK_EX, deadline, folder)
@@ -56,8 +66,7 @@ def attach(folder: Path) -> Stack:
         except BaseException:
             os.close(held)
             raise
-    _attached[folder] = (held, stack)
-    return stack
+    return held, stack
 
 
 def _running(folder: Path, deadline: float) -> Stack | None:
@@ -132,9 +141,10 @@ def _is_supervised(folder: Path) -> bool:
 
 def _complaint(folder: Path) -> str:
     try:
-        return (folder / "error").read_text()
+        said = (folder / "error").read_text()
     except FileNotFoundError:
         return f"the embedded servers did not start; {folder / 'supervisor.log'} says more"
+    return said or f"the embedded servers could write nothing into {folder}: is its disk full?"
 
 
 def _lock(descriptor: int, kind: int, deadline: float, folder: Path) -> None:

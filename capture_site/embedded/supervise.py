@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -36,15 +37,21 @@ def supervise(folder: Path) -> int:
     with (folder / "supervisor.lock").open("w") as own:
         fcntl.flock(own, fcntl.LOCK_EX)
         try:
-            return _serve(folder)
-        except (EmbeddedError, OSError) as exc:
-            (folder / "error").write_text(str(exc))
-            return 1
-        finally:
-            (folder / "state.json").unlink(missing_ok=True)
+            with (folder / "users.lock").open("a") as users:
+                _serve(folder, users.fileno())
+        except EmbeddedError as exc:
+            return _complain(folder, str(exc))
+        except OSError as exc:
+            where = f": {exc.filename}" if exc.filename else ""
+            return _complain(folder, f"the embedded servers could not be started ({exc.strerror}{where})")
+    return 0
 
 
-def _serve(folder: Path) -> int:
+def _serve(folder: Path, users: int) -> None:
+    """Run the servers; ``users`` is an open ``users.lock``, held on return where nobody is left.
+
+    The caller closes it, after the servers are down: who comes in between waits, and starts new ones.
+    """
     children: list[tuple[subprocess.Popen[bytes], signal.Signals]] = []
     try:
         places = prepare(folder)
@@ -53,13 +60,21 @@ def _serve(folder: Path) -> int:
         children.append((start_redis(valkey, places.cache_socket, log, CACHE), signal.SIGTERM))
         children.append((start_postgres(places, log), signal.SIGINT))
         _announce(places)
-        _wait_for_the_last(folder, [process for process, _ in children])
+        _wait_for_the_last(users, [process for process, _ in children])
     except _Stop:
         pass
     finally:
+        # Before the servers go, so that nobody is sent to one on its way out.
+        (folder / "state.json").unlink(missing_ok=True)
         for process, number in reversed(children):
             stop(process, number)
-    return 0
+
+
+def _complain(folder: Path, reason: str) -> int:
+    """Leave the reason for whoever is waiting; on a full disk it stays empty, which they understand."""
+    with suppress(OSError):
+        (folder / "error").write_text(reason)
+    return 1
 
 
 def _announce(places: Places) -> None:
@@ -75,19 +90,18 @@ def _announce(places: Places) -> None:
     half.replace(places.folder / "state.json")
 
 
-def _wait_for_the_last(folder: Path, children: list["subprocess.Popen[bytes]"]) -> None:
+def _wait_for_the_last(users: int, children: list["subprocess.Popen[bytes]"]) -> None:
     """Return when nobody has used the servers for a moment, or one of them has ended by itself."""
-    with (folder / "users.lock").open("a") as users:
-        free_since: float | None = None
-        while all(child.poll() is None for child in children):
-            time.sleep(LOOK_SECONDS)
-            if not _take(users.fileno()):
-                free_since = None
-                continue
-            free_since = free_since or time.monotonic()
-            if time.monotonic() - free_since >= GRACE_SECONDS:
-                return  # still holding the lock: whoever comes now waits until the servers are down
-            fcntl.flock(users, fcntl.LOCK_UN)
+    free_since: float | None = None
+    while all(child.poll() is None for child in children):
+        time.sleep(LOOK_SECONDS)
+        if not _take(users):
+            free_since = None
+            continue
+        free_since = free_since or time.monotonic()
+        if time.monotonic() - free_since >= GRACE_SECONDS:
+            return  # still holding the lock: whoever comes now waits until the servers are down
+        fcntl.flock(users, fcntl.LOCK_UN)
 
 
 def _take(descriptor: int) -> bool:

@@ -152,6 +152,22 @@ def test_a_missing_or_malformed_url_is_refused_at_start(url: str, complaint: str
         from_env({"AGENT_CAPTURE_REDIS_URL": url})
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "hunter2hunter2@cache",
+        "redis://:hunter2/hunter2@cache",
+        "redis://:hunter2#x@cache:6379/0",
+        "hunter2:x",
+    ],
+)
+def test_a_malformed_url_is_refused_without_a_piece_of_it(url: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        from_env({"AGENT_CAPTURE_REDIS_URL": url})
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
 def test_capture_can_be_switched_off_by_name() -> None:
     assert from_env({"AGENT_CAPTURE": "off"}) is None
     with pytest.raises(ConfigError, match="on or off"):

@@ -27,6 +27,9 @@ class Why(StrEnum):
     EXPIRED = "expired"  # its time in the buffer has passed, by the ledger's clock
     GONE = "gone"  # inside its time, and no longer there
     BUFFER_UNAVAILABLE = "buffer_unavailable"  # it may be there: the buffer did not answer
+    DURABLE_UNAVAILABLE = (
+        "durable_unavailable"  # it may be pinned: Postgres failed behind the ledger's answer
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +157,9 @@ def merge(
     turns = _turns(hand, buffered or (), durable or (), real)
     present = {turn.key for turn in turns}
     fallbacks = tuple(charge for charge in charges or () if charge.is_fallback and charge.key not in present)
+    stores_ok = (buffered is not None, durable is not None)
     missing = tuple(
-        MissingTurn(charge, _why(charge, turns, buffer_ok=buffered is not None, clock=clock))
+        MissingTurn(charge, _why(charge, turns, stores_ok=stores_ok, clock=clock))
         for key, charge in real.items()
         if key not in present
     )
@@ -257,9 +261,10 @@ def _version(record: TurnRecord | None, pinned: DurableTurn | None, charge: Char
     return charge.agent_version_id if charge is not None else None
 
 
-def _why(charge: Charge, turns: Sequence[CapturedTurn], *, buffer_ok: bool, clock: Clock) -> Why:
-    if not buffer_ok:
-        return Why.BUFFER_UNAVAILABLE
+def _why(charge: Charge, turns: Sequence[CapturedTurn], *, stores_ok: tuple[bool, bool], clock: Clock) -> Why:
+    """``stores_ok`` says whether the buffer and the durable store answered: only then is absence a fact."""
+    if not all(stores_ok):
+        return Why.DURABLE_UNAVAILABLE if stores_ok[0] else Why.BUFFER_UNAVAILABLE
     if _losses_cover(charge.key, turns):
         return Why.LOST
     return Why.EXPIRED if clock.has_passed(charge.charged_at) else Why.GONE

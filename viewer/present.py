@@ -1,5 +1,6 @@
 """What the templates show, prepared: they place things, they compute nothing."""
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ class Row:
     @property
     def anchor(self) -> str:
         """The row's place on the page, in characters that need no escaping."""
-        return f"turn-{self.key.action_index}-{self.key.agent_id.encode().hex()[:40]}"
+        return f"turn-{self.key.action_index}-{hashlib.sha256(self.key.agent_id.encode()).hexdigest()[:16]}"
 
     @property
     def kind(self) -> str:
@@ -150,10 +151,12 @@ class Row:
         return _excerpt(self.record.reasoning if self.record is not None else None, SHOWN_CHARACTERS)
 
     @cached_property
-    def attempts(self) -> list[tuple[Attempt, Excerpt | None]]:
-        """Every call of the turn with its raw answer, where the last one is not the response itself."""
+    def attempts(self) -> list[tuple[Attempt, list[tuple[str, Excerpt]]]]:
+        """Every call of the turn with what it answered; none where the one call gave the response."""
         attempts = self.record.attempts if self.record is not None else ()
-        return [(each, _excerpt(each.response, SHOWN_OF_ITEM)) for each in attempts]
+        if all(each.status == "ok" for each in attempts) and len(attempts) < 2:
+            return []
+        return [(each, _answers(each)) for each in attempts]
 
     @cached_property
     def chain(self) -> list[Step]:
@@ -206,6 +209,12 @@ def _reasons(missing: Sequence[MissingTurn]) -> list[tuple[str, int]]:
     for each in missing:
         counts[each.reason] = counts.get(each.reason, 0) + 1
     return [(reason.replace("_", " "), count) for reason, count in sorted(counts.items())]
+
+
+def _answers(attempt: Attempt) -> list[tuple[str, Excerpt]]:
+    found = {"reasoning": attempt.reasoning, "answer": attempt.response}
+    shown = ((name, _excerpt(text, SHOWN_OF_ITEM)) for name, text in found.items())
+    return [(name, excerpt) for name, excerpt in shown if excerpt is not None]
 
 
 def _item(name: str, value: object) -> Item:

@@ -43,7 +43,8 @@ def hand(request: HttpRequest) -> HttpResponse:
 def keep(request: HttpRequest) -> HttpResponse:
     """Keep this hand: pin every agent's turns, and say of each exactly what happened."""
     try:
-        table_id, hand_number = hand_address(request.POST)
+        # From the address, not from fields of the form: a browser would rewrite a line end in those.
+        table_id, hand_number = hand_address(request.GET)
     except IdError as exc:
         return _bad_address(request, exc)
     by = f"user:{request.user.get_username()}"

@@ -80,7 +80,9 @@ def _absence(view: HandView, action_index: int) -> NotFound | Gone | Unavailable
     reason = reasons.get(action_index)
     if reason in (Why.GONE, Why.EXPIRED):
         return Gone(f"this turn is {reason}: it was in the buffer and was not pinned")
-    if reason is Why.BUFFER_UNAVAILABLE or not (view.buffer_ok and view.durable_ok):
+    if reason in (Why.BUFFER_UNAVAILABLE, Why.DURABLE_UNAVAILABLE) or not (
+        view.buffer_ok and view.durable_ok
+    ):
         return Unavailable("a store is unavailable, so this turn may be there and cannot be read")
     return NotFound("this turn was not captured" + (": its client lost it" if reason is Why.LOST else ""))
 

@@ -140,6 +140,11 @@ def test_a_buffer_that_does_not_answer_is_not_an_empty_one() -> None:
     assert found.standing.state is HandState.UNKNOWN
 
 
+def test_pinned_rows_that_could_not_be_read_are_not_gone() -> None:
+    (missing,) = view([], None, [charge(1)]).missing
+    assert missing.reason is Why.DURABLE_UNAVAILABLE
+
+
 def test_without_the_ledger_nothing_is_expected_and_nothing_called_complete() -> None:
     found = view([hot(record(1))], None, None)
     assert (found.durable_ok, found.expected, len(found.turns)) == (False, None, 1)

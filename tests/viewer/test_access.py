@@ -32,14 +32,14 @@ def test_a_page_asks_for_its_right(buffer: Any, log_in: LogIn, page: str, who: s
 @pytest.mark.parametrize(("who", "status"), [("kim", 302), ("vera", 403), ("sam", 403), ("olga", 403)])
 def test_keeping_is_a_right_of_its_own(buffer: Any, log_in: LogIn, who: str, status: int) -> None:
     play(seat(), 1)
-    answer = log_in(who).post("/agent-capture/keep", {"tableId": TABLE, "handNumber": HAND})
+    answer = log_in(who).post(f"/agent-capture/keep?{HAND_QUERY}")
     assert answer.status_code == status
 
 
 def test_keeping_needs_the_forms_token(buffer: Any, cast: Any) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(cast["kim"])
-    assert strict.post("/agent-capture/keep", {"tableId": TABLE, "handNumber": HAND}).status_code == 403
+    assert strict.post(f"/agent-capture/keep?{HAND_QUERY}").status_code == 403
 
 
 def test_keeping_by_a_link_is_not_possible(log_in: LogIn) -> None:

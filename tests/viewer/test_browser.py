@@ -1,6 +1,7 @@
 """The pages in a real browser: by mouse, by keyboard, without JavaScript, dark, and on a phone."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -66,6 +67,14 @@ def test_kept_and_flushed_and_still_there(hand: None, buffer: Any, look: Look) -
     expect(page.locator("h1 ~ .chip").first).to_have_text("PINNED 3 of 4")
     page.locator("details.prompt > summary").first.click()
     expect(page.locator("pre.remainder").first).to_have_text(REMAINDER)
+
+
+@pytest.mark.parametrize("table", ["line\nend", "carriage\r\nreturn", "a&b=c #1"])
+def test_a_hand_with_any_id_can_be_kept(buffer: Any, look: Look, table: str) -> None:
+    play(seat(table_id=table), 1)
+    page = look("kim", f"/agent-capture/hand?{urlencode({'tableId': table, 'handNumber': HAND})}")
+    page.get_by_role("button", name="Keep this hand").click()
+    expect(page.locator(".messagelist")).to_contain_text("Kept 1 of river-rat, 1 in all")
 
 
 def test_who_may_not_keep_sees_why(hand: None, look: Look) -> None:

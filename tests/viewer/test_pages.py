@@ -26,8 +26,9 @@ def text(markup: str) -> str:
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", markup)))
 
 
-def keep(log_in: LogIn) -> list[str]:
-    answer = log_in("kim").post("/agent-capture/keep", {"tableId": TABLE, "handNumber": HAND})
+def keep(log_in: LogIn, table: str = TABLE) -> list[str]:
+    query = urlencode({"tableId": table, "handNumber": HAND})
+    answer = log_in("kim").post(f"/agent-capture/keep?{query}")
     return [str(message) for message in get_messages(answer.wsgi_request)]
 
 
@@ -152,6 +153,23 @@ def test_what_was_kept_is_there_when_the_buffer_is_empty(buffer: Any, log_in: Lo
     assert "PINNED 1 of 1" in shown
     assert "✓ VERIFIED" in shown
     assert "PINNED" in text(log_in("vera").get("/agent-capture/").content.decode())
+
+
+def test_agents_whose_ids_begin_alike_have_anchors_of_their_own(buffer: Any, log_in: LogIn) -> None:
+    for last in "ab":
+        play(seat("the same beginning of an id " + last), 1)
+    assert len(set(re.findall(r'<article class="turn" id="([^"]+)"', page(log_in)))) == 2
+
+
+def test_a_single_failed_attempt_is_shown_with_all_that_came(buffer: Any, log_in: LogIn) -> None:
+    at = seat()
+    with at.turn(1) as turn:
+        turn.attempt("unusable", response="I would rather not", reasoning="they may be watching")
+    at.client.flush()
+    shown = text(page(log_in))
+    assert "1 attempt " in shown
+    assert "I would rather not" in shown
+    assert "they may be watching" in shown
 
 
 def test_without_the_buffer_the_pages_say_so(

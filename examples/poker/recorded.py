@@ -9,9 +9,12 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from pokerkit import CheckingOrCalling, Folding, HandHistory, State, parse_action
+
+from capture_sdk import IdError
+from capture_sdk.keys import checked_id
 
 MOVES: Final = {"f": "fold", "cbr": "raise", "pb": "post_bring_in", "sd": "stand_pat_or_discard"}
 VARIANTS: Final = {
@@ -75,10 +78,15 @@ def read(path: Path) -> RecordedHand:
     number = fields.get("hand", 0)
     return RecordedHand(
         table_id=f"{path.resolve().parent.name}/{path.stem}#{digest}"[-200:],
-        hand_number=number if isinstance(number, int) and number >= 0 else 0,
+        hand_number=number if _is_index(number) else 0,
         variant=VARIANTS[variant],
         moves=moves,
     )
+
+
+def _is_index(number: object) -> TypeGuard[int]:
+    """Whether a store can hold it; ``true`` is an int to Python, and a hand number to nobody."""
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**63
 
 
 def _moves(text: str, fields: dict[str, Any]) -> Iterator[Move]:
@@ -86,6 +94,10 @@ def _moves(text: str, fields: dict[str, Any]) -> Iterator[Move]:
     try:
         history = HandHistory.loads(text)
         names, state = _names(history), history.create_state()
+        for name in names:
+            checked_id("a player's name", name)
+    except IdError as exc:
+        raise BrokenHand(f"line {_line_of(text, 'players')}: {exc}") from exc
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
         raise BrokenHand(f"line {_line_of(text, 'variant')}: the hand cannot be set up: {exc}") from exc
     actions = list(history.actions)

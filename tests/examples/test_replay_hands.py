@@ -70,12 +70,20 @@ def test_what_a_stack_was_is_what_is_known(tmp_path: Path) -> None:
     assert [player["stack"] for player in first.knowledge["state"]["players"]] == ["99.5", 98, 100]
 
 
+@pytest.mark.parametrize("number", ["true", "-1", "9223372036854775808", "'seven'"])
+def test_a_hand_number_that_no_store_holds_becomes_zero(tmp_path: Path, number: str) -> None:
+    (tmp_path / "a.phh").write_text(HAND.replace("hand = 3", f"hand = {number}"))
+    assert repr(read(tmp_path / "a.phh").hand_number) == "0"
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
         (("p1 cbr 2", "p1 cbr 900"), "line 9: action 8 'p1 cbr 900' cannot be played"),
         (("p1 cc", "p9 cc"), "p9"),
         (("'NT'", "'XX'"), "line 1: the variant 'XX' is not played here"),
+        (("hand = 3", f"players = ['{'x' * 201}', 'b', 'c']"), "line 11"),
+        (("hand = 3", "players = [7, 'b', 'c']"), "line 11"),
         (("min_bet = 2", "min_bet = "), "line 5"),
         (("starting_stacks = [100.5, 100, 100]", ""), "line 1: the hand cannot be set up"),
     ],

@@ -23,7 +23,7 @@ from capture_sdk.codec import encode
 from capture_sdk.config import Config
 from capture_sdk.errors import TransportError
 from capture_sdk.records import TurnRecord
-from capture_sdk.redact import Redactor
+from capture_sdk.redact.redactor import Redactor
 from capture_sdk.transports import Parcel, Transport
 from capture_sdk.turns import Turn
 

@@ -11,12 +11,17 @@ JSON lacks has a documented form with a single key that starts with ``$``:
     {"$complex": [re, im]}  {"$range": [start, stop, step]}  {"$path": ".."}  {"$enum": [class, name, value]}
     {"$dict": [[key, value], ..]}           a dict with keys other than strings, or one that looks like a form
     {"$dataclass": [class, {..}]}  {"$namedtuple": [class, {..}]}  {"$exception": [class, [args]]}
+    {"$pydantic": [class, {..}]}  {"$attrs": [class, {..}]}        their fields, as they stand in the instance
+    {"$ndarray": [dtype, shape, values]}  {"$numpy": [dtype, value]}
     {"$subclass": [class, value]}           a subclass of a plain type, by its plain content
     {"$object": class}                      a stand-in: nothing of the object was called or read
-    {"$cut": reason}                        left out: "cycle", "depth", "nodes", "size", "changed", "refused"
+    {"$cut": reason}                        left out: "cycle", "depth", "nodes", "size", "time", "changed", "refused"
 
 In JSON two more appear: ``{"$bytes": base64}`` and ``{"$float": "nan" | "inf" | "-inf"}``. Sets are
 sorted by their packed form, so equal values freeze to equal bytes.
+
+The turn's thread pays for ``snapshot`` alone; ``settle`` gives a user's own ``{"$set": 1}`` its escaped
+form later, on the delivery thread.
 """
 
 import base64
@@ -26,6 +31,8 @@ import enum
 import math
 import pathlib
 import re
+import sys
+import time
 import types
 import uuid
 from collections.abc import Callable, Mapping
@@ -34,7 +41,10 @@ from typing import Any, Final
 import ormsgpack
 
 MAX_DEPTH: Final = 64  # a tree deeper than this is a fault, and the readers recurse too
-MAX_NODES: Final = 100_000  # bounds the slow path to about 100 ms
+MAX_NODES: Final = 100_000
+MAX_SECONDS: Final = 0.1  # of the slow path; whatever is not copied by then is cut
+MAX_FAST_ITEMS: Final = 200_000  # a longer collection takes the slow path, which can stop half-way
+_WIDE: Final = 32
 MAX_BYTES: Final = 16 * 1024 * 1024  # one value larger than this would crowd out everything else
 
 _OPTIONS: Final = (
@@ -52,17 +62,43 @@ _LOOKS_LIKE_FORM = re.compile(rb"\x81(?:[\xa1-\xbf]|\xd9.|\xda..|\xdb....)\$", r
 _DIGITS_PYTHON_PRINTS: Final = 4300  # beyond this, str(int) refuses (CVE-2020-10735)
 
 
-def pack(value: object, *, limit: int = MAX_BYTES) -> bytes:
-    """Freeze ``value`` into at most ``limit`` msgpack bytes. Never raises, never keeps a reference to it."""
+def snapshot(value: object) -> tuple[bytes, bool]:
+    """Copy ``value`` now, in one C call where it is plain. Never raises, never keeps a reference to it.
+
+    Returns the copy and whether ``settle`` still has to look at it.
+    """
     try:
+        if _is_huge(value):
+            return pack_slowly(value), False
         packed = ormsgpack.packb(value, None, _OPTIONS)
-        if _LOOKS_LIKE_FORM.search(packed):
-            packed = _pack_slowly(value)
-    except (TypeError, ValueError, RecursionError):
-        packed = _pack_slowly(value)
+    except (TypeError, ValueError, RecursionError, RuntimeError):
+        return pack_slowly(value), False
+    return packed, True
+
+
+def snapshot_items(items: dict[str, object]) -> tuple[bytes, bool]:
+    """As ``snapshot``, of a mapping; one strange value takes the slow path alone, without its neighbours."""
+    try:
+        if not _is_huge(items):
+            return ormsgpack.packb(items, None, _OPTIONS), True
+    except (TypeError, ValueError, RecursionError, RuntimeError):
+        pass  # one of them is not plain: each is tried by itself
+    return pack_items(items), False
+
+
+def settle(packed: bytes, unsettled: bool, *, limit: int = MAX_BYTES) -> bytes:
+    """Finish a snapshot: escape what only looks like a form, and cut what is larger than ``limit`` bytes."""
     if len(packed) > limit:
         return ormsgpack.packb({"$cut": f"size: {len(packed)} bytes"})
+    if unsettled and _LOOKS_LIKE_FORM.search(packed):
+        return pack_slowly(unpack(packed))
     return packed
+
+
+def pack(value: object, *, limit: int = MAX_BYTES) -> bytes:
+    """Freeze ``value`` into at most ``limit`` msgpack bytes. Never raises, never keeps a reference to it."""
+    packed, unsettled = snapshot(value)
+    return settle(packed, unsettled, limit=limit)
 
 
 def pack_items(items: Mapping[str, object]) -> bytes:
@@ -74,6 +110,54 @@ def pack_items(items: Mapping[str, object]) -> bytes:
         parts.append(pack(name))
         parts.append(pack(value))
     return b"".join(parts)
+
+
+def repack(value: object) -> bytes:
+    """Pack what ``unpack`` gave, forms included, with no second escaping."""
+    try:
+        return ormsgpack.packb(value, None)
+    except (TypeError, ValueError):  # a giant integer, or a string with half surrogates
+        return ormsgpack.packb(_packable(value), None)
+
+
+def _packable(value: object) -> object:
+    match value:
+        case str():
+            return _plain_str(value)
+        case bool():
+            return value
+        case int():
+            return _plain_int(value)
+        case dict():
+            return {key: _packable(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_packable(item) for item in value]
+        case _:
+            return value
+
+
+def _is_huge(value: object, floors: int = 2) -> bool:
+    """Whether the C encoder, which cannot be stopped, would work for long: looks a few floors down, by type.
+
+    Wide collections are looked at by their length alone: looking into them would cost what it saves.
+    """
+    kind = type(value)
+    if kind is dict:
+        children: Any = value.values()  # type: ignore[attr-defined]
+    elif kind is list:
+        children = value
+    else:
+        return (kind is str or kind is bytes) and len(value) > MAX_BYTES  # type: ignore[arg-type]
+    if len(children) > _WIDE:
+        return len(children) > MAX_FAST_ITEMS
+    for child in children:
+        kind = type(child)
+        if kind is dict or kind is list:
+            if len(child) > MAX_FAST_ITEMS or (floors > 1 and _is_huge(child, floors - 1)):
+                return True
+        elif (kind is str or kind is bytes) and len(child) > MAX_BYTES:
+            return True
+    return False
 
 
 def unpack(packed: bytes) -> object:
@@ -121,7 +205,8 @@ def _unpack_ext(tag: int, data: bytes) -> object:
     raise ValueError(f"unknown extension {tag}")
 
 
-def _pack_slowly(value: object) -> bytes:
+def pack_slowly(value: object) -> bytes:
+    """Freeze node by node, bounded in nodes, depth, bytes and time."""
     try:
         return ormsgpack.packb(_Freezer().plain(value, 0), None)
     except (TypeError, ValueError, RecursionError, RuntimeError) as exc:
@@ -129,26 +214,45 @@ def _pack_slowly(value: object) -> bytes:
 
 
 class _Freezer:
-    """One walk over one value; knows where it is, so that cycles, depth and size are cut and marked."""
+    """One walk over one value; knows where it is, so that cycles, depth, size and time are cut and marked."""
 
     def __init__(self) -> None:
         self._path: set[int] = set()
         self._nodes = 0
+        self._bytes = 0
+        self._reason = "nodes"
+        self._deadline = time.monotonic() + MAX_SECONDS
 
     def plain(self, value: Any, depth: int) -> object:
         self._nodes += 1
-        if self._nodes > MAX_NODES:
-            return {"$cut": "nodes"}
+        if (cut := self._spent()) is not None:
+            return {"$cut": cut}
         kind = type(value)
-        if value is None or kind is bool or kind is float or kind is bytes:
+        if value is None or kind is bool or kind is float:
             return value
-        if kind is str:
-            return _plain_str(str(value))
+        if kind is str or kind is bytes:
+            return self._text(value)
         if kind is int:
             return _plain_int(value)
         if depth >= MAX_DEPTH:
             return {"$cut": "depth"}
         return self._container(value, depth + 1)
+
+    def _spent(self) -> str | None:
+        """Which bound is reached, if any."""
+        if self._nodes > MAX_NODES:
+            return self._reason
+        if self._nodes % 64 == 0 and time.monotonic() > self._deadline:
+            self._nodes = MAX_NODES  # every node after this one is cut too
+            self._reason = "time"
+            return self._reason
+        return None
+
+    def _text(self, text: str | bytes) -> object:
+        self._bytes += len(text)
+        if self._bytes > MAX_BYTES:
+            return {"$cut": f"size: {len(text)} {'characters' if isinstance(text, str) else 'bytes'}"}
+        return _plain_str(text) if isinstance(text, str) else text
 
     def _container(self, value: Any, depth: int) -> object:
         if id(value) in self._path:
@@ -170,8 +274,9 @@ class _Freezer:
         if issubclass(kind, enum.Enum):
             stored = _instance_dict(value)
             return {"$enum": [_name(value), stored.get("_name_"), self.plain(stored.get("_value_"), depth)]}
-        if "__dataclass_fields__" in kind.__dict__:
-            return {"$dataclass": [_name(value), self._attributes(value, depth)]}
+        for mark, form_name in _FIELDS_OF.items():
+            if any(mark in base.__dict__ for base in kind.__mro__):
+                return {form_name: [_name(value), self._attributes(value, depth)]}
         if issubclass(kind, BaseException):
             return {"$exception": [_name(value), self._list(_exception_args(value), depth)]}
         if issubclass(kind, pathlib.PurePath):
@@ -186,6 +291,11 @@ class _Freezer:
             return {
                 "$namedtuple": [_name(value), {str(name): self.plain(item, depth) for name, item in pairs}]
             }
+        numpy = sys.modules.get("numpy")  # never imported here: without it there is no such value
+        if numpy is not None and type(value) is numpy.ndarray:
+            return self._ndarray(value, depth)
+        if numpy is not None and issubclass(type(value), numpy.generic):
+            return {"$numpy": [value.dtype.str, self.plain(value.item(), depth)]}
         for base, copy in _PLAIN_BASES:
             if issubclass(type(value), base):
                 return {"$subclass": [_name(value), self.plain(copy(value), depth)]}
@@ -194,20 +304,39 @@ class _Freezer:
     def _attributes(self, value: Any, depth: int) -> dict[str, object]:
         """Fields straight from the instance dict or from slots: no property and no default runs."""
         stored = dict(_instance_dict(value))
-        for name in type(value).__dataclass_fields__:
-            slot = type(value).__dict__.get(name)
-            if name not in stored and type(slot) is types.MemberDescriptorType:
-                stored[name] = slot.__get__(value)
+        for base in reversed(type(value).__mro__):
+            for name, slot in base.__dict__.items():
+                if type(slot) is types.MemberDescriptorType and not name.startswith("__"):
+                    try:
+                        stored[name] = slot.__get__(value)
+                    except AttributeError:
+                        continue  # a slot that was never filled
         return {name: self.plain(item, depth) for name, item in stored.items()}
 
+    def _ndarray(self, value: Any, depth: int) -> object:
+        """An array's own C method gives its values; a large one keeps its type and shape alone."""
+        shape = list(value.shape)
+        if value.size > MAX_NODES // 4:
+            return {"$ndarray": [value.dtype.str, shape, {"$cut": f"size: {value.nbytes} bytes"}]}
+        return {"$ndarray": [value.dtype.str, shape, self.plain(value.tolist(), depth)]}
+
     def _list(self, value: Any, depth: int) -> list[object]:
-        return [self.plain(item, depth) for item in list(value)]
+        items = list(value)
+        copied: list[object] = []
+        for item in items:
+            if self._nodes >= MAX_NODES:
+                copied.append({"$cut": f"{self._reason}: {len(items) - len(copied)} more"})
+                break
+            copied.append(self.plain(item, depth))
+        return copied
 
     def _set(self, value: Any, depth: int) -> list[object]:
         return sorted(self._list(value, depth), key=lambda item: ormsgpack.packb(item, None))
 
     def _dict(self, value: Any, depth: int) -> object:
         items = list(dict.items(value))
+        if self._nodes + len(items) > MAX_NODES:
+            items = [*items[: max(0, MAX_NODES - self._nodes)], ("$cut", f"{len(items)} entries")]
         looks_like_form = len(items) == 1 and type(items[0][0]) is str and items[0][0].startswith("$")
         if looks_like_form or any(type(key) is not str or not _writable(key) for key, _ in items):
             return {"$dict": [[self.plain(key, depth), self.plain(item, depth)] for key, item in items]}
@@ -251,6 +380,13 @@ def _exception_args(value: Any) -> tuple[object, ...]:
     args: tuple[object, ...] = BaseException.__dict__["args"].__get__(value)
     return args
 
+
+# The mark that a class of each kind carries, and the form of its instances.
+_FIELDS_OF: Final = {
+    "__dataclass_fields__": "$dataclass",
+    "__pydantic_fields__": "$pydantic",
+    "__attrs_attrs__": "$attrs",
+}
 
 _Form = Callable[[_Freezer, Any, int], object]
 _FORMS: Final[dict[type, _Form]] = {

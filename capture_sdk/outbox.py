@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Generic, TypeVar
 
 from capture_sdk.freeze import pack, unpack
-from capture_sdk.redact import Redactor
+from capture_sdk.redact.redactor import Redactor
 
 Message = TypeVar("Message")
 Result = TypeVar("Result")

@@ -25,28 +25,36 @@ from capture_sdk.binding import knowledge
 from capture_sdk.client import Client
 from capture_sdk.config import Config
 from capture_sdk.delivery import FlushResult, Stats
-from capture_sdk.errors import CaptureError, ConfigError, IdError, RecordError, TransportError
+from capture_sdk.errors import CaptureError, ConfigError, IdError, LedgerError, RecordError, TransportError
+from capture_sdk.ledger import Ledger
 from capture_sdk.outbox import AsyncOutbox, Outbox
 from capture_sdk.prompt import PromptStatus
 from capture_sdk.records import Adjustment, Attempt, Charge, TurnKey, TurnRecord
+from capture_sdk.redact import Action, CapturePolicy, Keys, Rule, decrypt
 from capture_sdk.transports.memory import MemoryTransport
 from capture_sdk.turns import Turn, current_turn
 
 __all__ = [
+    "Action",
     "Adjustment",
     "AsyncOutbox",
     "Attempt",
     "CaptureError",
+    "CapturePolicy",
     "Charge",
     "Client",
     "Config",
     "ConfigError",
     "FlushResult",
     "IdError",
+    "Keys",
+    "Ledger",
+    "LedgerError",
     "MemoryTransport",
     "Outbox",
     "PromptStatus",
     "RecordError",
+    "Rule",
     "Stats",
     "TransportError",
     "Turn",
@@ -54,5 +62,6 @@ __all__ = [
     "TurnRecord",
     "__version__",
     "current_turn",
+    "decrypt",
     "knowledge",
 ]

@@ -2,14 +2,14 @@
 
 import logging
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from capture_sdk import config as configuration
 from capture_sdk.config import Config
 from capture_sdk.delivery import Delivery, FlushResult, Stats
-from capture_sdk.errors import ConfigError, IdError
-from capture_sdk.keys import checked_id, checked_index
-from capture_sdk.records import TurnKey
+from capture_sdk.errors import ConfigError
+from capture_sdk.ledger import HttpLedger, Ledger
+from capture_sdk.records import Charge
 from capture_sdk.transports import Transport
 from capture_sdk.transports.off import OffTransport
 from capture_sdk.turns import Door, Turn
@@ -20,25 +20,38 @@ log = logging.getLogger("capture_sdk")
 class Client:
     """Opens turns and delivers them in the background.
 
-    ``Client.from_env()`` is the usual way; ``Client(config)`` takes settings, ``transport=`` another way out
-    (``MemoryTransport()`` in an agent's tests). Raises ConfigError at once when a setting is wrong; a
-    store that cannot be reached is tolerated, and its turns are counted as lost.
+    ``Client.from_env()`` is the usual way; ``Client(config)`` or ``Client(redis_url=…, …)`` takes settings (those of
+    ``Config``), ``transport=`` another way out (``MemoryTransport()`` in an agent's tests), ``ledger=`` another home for
+    charges. Raises ConfigError at once when a setting is wrong or unknown; a store that cannot be reached is
+    tolerated, and its turns are counted as lost.
     """
 
-    def __init__(self, config: Config | None = None, *, transport: Transport | None = None) -> None:
-        self._config = config or Config()
-        self._delivery = Delivery(transport or _redis(self._config), self._config)
+    def __init__(
+        self,
+        config: Config | None = None,
+        *,
+        transport: Transport | None = None,
+        ledger: Ledger | None = None,
+        **options: Any,
+    ) -> None:
+        if config is not None and options:
+            raise ConfigError(f"give a Config or options, not both: {', '.join(options)}")
+        self._config = config if config is not None else Config.of(**options)
+        self._delivery = Delivery(transport or _transport(self._config), self._config)
+        self._ledger = ledger or (HttpLedger(self._config) if self._config.base_url else None)
 
     @classmethod
-    def from_env(cls) -> Self:
-        """Read AGENT_CAPTURE_REDIS_URL and its siblings (see ``capture_sdk.config``)."""
-        config = configuration.from_env()
-        return cls.off() if config is None else cls(config)
+    def from_env(cls, *, transport: Transport | None = None, ledger: Ledger | None = None, **options: Any) -> Self:
+        """Read AGENT_CAPTURE_REDIS_URL and its siblings (see ``capture_sdk.config``); ``options`` win over them."""
+        config = configuration.from_env(**options)
+        if config is None:
+            return cls(transport=OffTransport(), ledger=_NoLedger())
+        return cls(config, transport=transport, ledger=ledger)
 
     @classmethod
     def off(cls) -> Self:
-        """A client that records nothing."""
-        return cls(transport=OffTransport())
+        """A client that records nothing, and keeps no charges."""
+        return cls(transport=OffTransport(), ledger=_NoLedger())
 
     def turn(
         self,
@@ -53,19 +66,21 @@ class Client:
         """Open a turn: ``with client.turn(...) as turn:``. Never raises.
 
         Ids are strings of 1 to 200 characters, the numbers integers from 0 to 2**63 - 1. A turn with any
-        other is played but not recorded: it is counted as lost, with the reason ``bad_id``.
+        other is played but not recorded: it is counted as lost, with the reason ``bad_id``, and logged.
         """
-        try:
-            key = TurnKey(
-                checked_id("table_id", table_id),
-                checked_index("hand_number", hand_number),
-                checked_id("agent_id", agent_id),
-                checked_index("action_index", action_index),
-            )
-        except IdError as exc:
-            log.warning("capture refuses a turn: %s", exc)
-            return Turn(TurnKey("?", 0, "?", 0), sink=_Refused(self._delivery), outbox=outbox)
-        return Turn(key, sink=self._delivery, outbox=outbox, agent_version_id=agent_version_id)
+        where = (table_id, hand_number, agent_id, action_index)
+        return Turn(where, sink=self._delivery, outbox=outbox, agent_version_id=agent_version_id)
+
+    def record_charge(self, charge: Charge) -> None:
+        """Write one row of the ledger: ``client.record_charge(turn.charge())``, once the turn's messages have left.
+
+        Durable, not best effort: it returns when the row is written and raises LedgerError when it is not.
+        Calling it again with the same turn counts nothing twice, so a retry is safe and the caller's to make.
+        Raises ConfigError when the client was given no ledger to write to.
+        """
+        if self._ledger is None:
+            raise ConfigError("charges need a ledger: set base_url and service_key, or give the client ledger=")
+        self._ledger.record(charge)
 
     def stats(self) -> Stats:
         """What became of the turns so far."""
@@ -77,7 +92,10 @@ class Client:
 
     def close(self, timeout: float = 5.0) -> FlushResult:
         """Flush, then stop. Turns closed afterwards are counted as lost."""
-        return self._delivery.close(timeout)
+        result = self._delivery.close(timeout)
+        if self._ledger is not None:
+            self._ledger.close()
+        return result
 
     def __enter__(self) -> Self:
         return self
@@ -91,25 +109,26 @@ class Client:
         return f"Client({self._config!r})"
 
 
-class _Refused:
-    """The sink of a turn whose key no store could hold."""
+class _NoLedger:
+    """Where charges go while capture is off."""
 
-    def __init__(self, delivery: Delivery) -> None:
-        self._delivery = delivery
+    def record(self, charge: Charge) -> None:
+        """Keep nothing."""
 
-    def submit(self, turn: Turn) -> None:
-        self._delivery.refuse("bad_id")
-
-    def fault(self, where: str, error: Exception) -> None:
-        self._delivery.fault(where, error)
+    def close(self) -> None:
+        """Nothing to let go of."""
 
 
-def _redis(config: Config) -> Transport:
-    if config.redis_url is None:
-        raise ConfigError("Config.redis_url is missing: set it, or give a transport")
-    try:
-        from capture_sdk.transports.redis import RedisTransport
+def _transport(config: Config) -> Transport:
+    if config.redis_url is not None:
+        try:
+            from capture_sdk.transports.redis import RedisTransport
 
-        return RedisTransport.from_config(config)
-    except ImportError as exc:
-        raise ConfigError("the Redis transport needs redis-py: pip install 'capture-sdk[redis]'") from exc
+            return RedisTransport.from_config(config)
+        except ImportError as exc:
+            raise ConfigError("the Redis transport needs redis-py: pip install 'capture-sdk[redis]'") from exc
+    if config.base_url is not None:
+        from capture_sdk.transports.http import HttpTransport
+
+        return HttpTransport(config)
+    raise ConfigError("a client needs redis_url or base_url, or a transport")

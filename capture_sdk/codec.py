@@ -1,16 +1,22 @@
 """The one codec of records, shared by whoever writes a store and whoever reads it.
 
-A record is one version byte followed by a zstd frame (with checksum) of a msgpack map. Unknown map
-keys are ignored, so an older reader survives a newer writer. The envelope is not in it: it is stored
-once, raw, under its own key.
+A record is a version byte followed by a zstd frame (with checksum) of a msgpack map:
+
+    01 frame                 stands alone
+    02 sha256 (32) frame     made with a dictionary, the content of which has that sha256
+
+A zstd frame read with a wrong dictionary gives wrong bytes without an error: the checksum is what tells.
+Unknown map keys are ignored, so an older reader survives a newer writer. The envelope is not in a record: it is
+stored once, raw, under its own key; a dictionary is stored compressed.
 """
 
 import datetime
+import hashlib
 import threading
 from typing import Any, Final
 
 from capture_sdk.errors import RecordError
-from capture_sdk.freeze import pack, unpack
+from capture_sdk.freeze import repack, unpack
 from capture_sdk.prompt import Prompt, bytes_text, text_bytes
 from capture_sdk.records import Adjustment, Attempt, TurnKey, TurnRecord
 
@@ -20,23 +26,59 @@ except ImportError:
     from backports import zstd
 
 VERSION: Final = b"\x01"
+VERSION_WITH_DICTIONARY: Final = b"\x02"
 MAX_RECORD_BYTES: Final = 64 * 1024 * 1024  # a decompressed record beyond this is a bomb, not a turn
+_HASH_BYTES: Final = 32
+_OPTIONS: Final = {zstd.CompressionParameter.compression_level: 1, zstd.CompressionParameter.checksum_flag: 1}
+
+
+class Dictionary:
+    """The content of an earlier record, ready to compress later ones with. For one thread."""
+
+    def __init__(self, content: bytes) -> None:
+        self.hash = hashlib.sha256(content).hexdigest()
+        self.zstd = zstd.ZstdDict(content, is_raw=True)
+        # Kept: a compressor built anew for each turn costs more than its work.
+        self.compressor = zstd.ZstdCompressor(options=_OPTIONS, zstd_dict=self.zstd.as_digested_dict)
 
 
 def encode(record: TurnRecord) -> bytes:
-    """Write a record for a store, without its envelope."""
-    return VERSION + compress(pack(_to_map(record), limit=MAX_RECORD_BYTES))
+    """Write a record for a store, without its envelope; it stands alone."""
+    return frame(packed(record))
 
 
-def decode(data: bytes, envelope: bytes | None = None) -> TurnRecord:
-    """Read what ``encode`` wrote, putting ``envelope`` back in its place.
+def packed(record: TurnRecord) -> bytes:
+    """The msgpack map of a record, not yet compressed."""
+    return repack(_to_map(record))
 
-    Raises RecordError for anything that is not such a record, a damaged one included.
+
+def frame(content: bytes) -> bytes:
+    """Compress a packed record that stands alone."""
+    return VERSION + compress(content)
+
+
+def frame_with(dictionary: Dictionary, content: bytes) -> bytes:
+    """Compress a packed record with a dictionary, which its reader will need."""
+    compressor = dictionary.compressor
+    body: bytes = compressor.compress(content, compressor.FLUSH_FRAME)
+    return VERSION_WITH_DICTIONARY + bytes.fromhex(dictionary.hash) + body
+
+
+def dictionary_hash(data: bytes) -> str | None:
+    """The hash (hex) of the dictionary that a stored record needs, if it needs one."""
+    if data[:1] != VERSION_WITH_DICTIONARY:
+        return None
+    return data[1 : 1 + _HASH_BYTES].hex()
+
+
+def decode(data: bytes, envelope: bytes | None = None, *, dictionary: bytes | None = None) -> TurnRecord:
+    """Read what ``encode`` or ``frame_with`` wrote, putting ``envelope`` back in its place.
+
+    ``dictionary`` is the stored blob that ``dictionary_hash`` names. Raises RecordError for anything that is not
+    such a record, a damaged one or one without its dictionary included.
     """
-    if data[:1] != VERSION:
-        raise RecordError(f"record version {data[:1].hex() or 'missing'} is not known")
     try:
-        fields = unpack(decompress(data[1:], MAX_RECORD_BYTES))
+        fields = unpack(unframe(data, dictionary))
         if not isinstance(fields, dict):
             raise RecordError("the record is not a map")
         return _from_map(fields).with_envelope(envelope)
@@ -44,17 +86,37 @@ def decode(data: bytes, envelope: bytes | None = None) -> TurnRecord:
         raise RecordError(f"the record is damaged: {type(exc).__name__}") from exc
 
 
+def unframe(data: bytes, dictionary: bytes | None = None) -> bytes:
+    """The packed record within stored bytes. Raises RecordError."""
+    needed = dictionary_hash(data)
+    if needed is None:
+        if data[:1] != VERSION:
+            raise RecordError(f"record version {data[:1].hex() or 'missing'} is not known")
+        return decompress(data[1:], MAX_RECORD_BYTES)
+    if dictionary is None:
+        raise RecordError("the record's dictionary has gone")
+    content = decompress(dictionary, MAX_RECORD_BYTES)
+    if hashlib.sha256(content).hexdigest() != needed:
+        raise RecordError("the record's dictionary is damaged")
+    return decompress(data[1 + _HASH_BYTES :], MAX_RECORD_BYTES, zstd.ZstdDict(content, is_raw=True))
+
+
+def standalone(data: bytes, dictionary: bytes | None) -> bytes:
+    """The same record, no longer in need of its dictionary: for a store that must be complete by itself."""
+    return data if dictionary_hash(data) is None else frame(unframe(data, dictionary))
+
+
 def compress(data: bytes) -> bytes:
     """zstd level 1, with a checksum: also used for envelopes at rest in Postgres."""
     compressor = _compressors.zstd
-    frame: bytes = compressor.compress(data, compressor.FLUSH_FRAME)
-    return frame
+    body: bytes = compressor.compress(data, compressor.FLUSH_FRAME)
+    return body
 
 
-def decompress(data: bytes, limit: int) -> bytes:
+def decompress(data: bytes, limit: int, dictionary: Any = None) -> bytes:
     """Undo ``compress``, refusing to grow beyond ``limit`` bytes. Raises RecordError."""
     try:
-        decompressor = zstd.ZstdDecompressor()
+        decompressor = zstd.ZstdDecompressor(zstd_dict=dictionary)
         out: bytes = decompressor.decompress(data, max_length=limit + 1)
     except zstd.ZstdError as exc:
         raise RecordError("the frame is damaged") from exc
@@ -69,8 +131,7 @@ class _Compressors(threading.local):
     """One compressor a thread: they are not thread-safe, and building one costs more than using it."""
 
     def __init__(self) -> None:
-        parameter = zstd.CompressionParameter
-        self.zstd = zstd.ZstdCompressor(options={parameter.compression_level: 1, parameter.checksum_flag: 1})
+        self.zstd = zstd.ZstdCompressor(options=_OPTIONS)
 
 
 _compressors = _Compressors()
@@ -94,6 +155,7 @@ def _prompt_map(prompt: Prompt | None) -> dict[str, object] | None:
         "envHash": prompt.env_hash,
         "sha256": prompt.sha256,
         "isText": prompt.is_text,
+        "isMessages": prompt.is_messages,
     }
 
 
@@ -107,6 +169,7 @@ def _prompt(value: Any) -> Prompt | None:
         env_hash=value["envHash"],
         sha256=value["sha256"],
         is_text=value["isText"],
+        is_messages=value.get("isMessages", False),
     )
 
 
@@ -123,6 +186,7 @@ def _to_map(record: TurnRecord) -> dict[str, object]:
         "response": _text(record.response),
         "reasoning": _text(record.reasoning),
         "decision": record.decision,
+        "unsent": record.unsent,
         "action": record.action,
         "amount": record.amount,
         "adjustments": [[each.rule, each.before, each.after, each.why] for each in record.adjustments],
@@ -135,6 +199,10 @@ def _to_map(record: TurnRecord) -> dict[str, object]:
         "latencyMs": record.latency_ms,
         "error": record.error,
         "redactions": dict(record.redactions),
+        "policy": record.policy,
+        "rewritten": list(record.rewritten),
+        "cut": list(record.cut),
+        "artifacts": dict(record.artifacts),
         "clientId": record.client_id,
         "sequence": record.sequence,
         "losses": dict(record.losses),
@@ -166,6 +234,7 @@ def _from_map(fields: dict[str, Any]) -> TurnRecord:
         response=_untext(fields.get("response")),
         reasoning=_untext(fields.get("reasoning")),
         decision=fields.get("decision"),
+        unsent=fields.get("unsent"),
         action=fields.get("action"),
         amount=fields.get("amount"),
         adjustments=tuple(Adjustment(*each) for each in fields.get("adjustments") or ()),
@@ -178,6 +247,10 @@ def _from_map(fields: dict[str, Any]) -> TurnRecord:
         latency_ms=fields.get("latencyMs"),
         error=fields.get("error"),
         redactions=fields.get("redactions") or {},
+        policy=fields.get("policy"),
+        rewritten=tuple(fields.get("rewritten") or ()),
+        cut=tuple(fields.get("cut") or ()),
+        artifacts=fields.get("artifacts") or {},
         client_id=fields.get("clientId"),
         sequence=fields.get("sequence"),
         losses=fields.get("losses") or {},

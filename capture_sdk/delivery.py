@@ -1,35 +1,42 @@
 """From the turn's thread to the buffer: a bounded queue, one lazy daemon thread, every loss counted.
 
-The turn's thread pays for one lock and one append. Encoding, hashing, redaction and the network are the
-background thread's. While the store is down the queue holds what its two bounds allow, the rest is
-dropped and counted; after ``max_attempts`` a batch is given up and counted too. Log lines carry reasons
-and counts, never recorded content, and at most one a reason every ten seconds.
+The turn's thread pays for one lock and one append. Hashing, redaction, encoding and the network are the
+background thread's, which looks for turns every so often while turns come, and has to be woken only after a
+rest. While the store is down the queue holds what its two bounds allow, the rest is dropped and counted;
+after ``max_attempts`` a batch is given up and counted too. Log lines carry reasons and counts, never recorded
+content, and at most one a reason every ten seconds.
 """
 
 import atexit
 import logging
 import os
 import random
+import sys
 import threading
 import time
 import weakref
-from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 from uuid import uuid4
 
-from capture_sdk.codec import encode
+from capture_sdk.codec import encode, packed
 from capture_sdk.config import Config
-from capture_sdk.errors import TransportError
+from capture_sdk.dictionaries import Dictionaries
+from capture_sdk.errors import IdError, TransportError
+from capture_sdk.keys import dictionary_key, envelope_key
 from capture_sdk.records import TurnRecord
-from capture_sdk.redact.redactor import Redactor
-from capture_sdk.transports import Parcel, Transport
+from capture_sdk.redact.policy import CapturePolicy
+from capture_sdk.sealing import seal
+from capture_sdk.splitting import Splitter
+from capture_sdk.transports import Blob, Parcel, Transport
 from capture_sdk.turns import Turn
 
 log = logging.getLogger("capture_sdk")
 
 _LOG_EVERY_SECONDS: Final = 10.0
+_REST_AFTER_SECONDS: Final = 5.0  # without a turn; until then the thread looks by itself and costs no wake-up
 _HANDS_NUMBERED: Final = 4_096  # sequence counters kept; an agent plays a few hands at a time
 
 
@@ -64,43 +71,57 @@ class Delivery:
     def __init__(self, transport: Transport, config: Config) -> None:
         self._transport = transport
         self._config = config
+        self.policy: CapturePolicy = config.policy
         self._last_logged: dict[str, float] = {}
         self._begin()
         _living.add(self)
 
     def _begin(self) -> None:
         """The state of one process; a forked child begins anew and leaves the parent's turns to it."""
-        self._lock = threading.Condition()
+        self._lock = threading.Lock()
+        self._settled = threading.Condition(self._lock)
         self._queue: deque[tuple[Turn, int]] = deque()
-        self._queued_bytes = 0
-        self._in_flight = 0
+        self._held_bytes = 0  # of the queue, and of the batch that is under way
+        self._in_flight = self._taken_bytes = 0
         self._thread: threading.Thread | None = None
         self._closed = False
-        self._idle_wait = threading.Event()
+        self._rests = False
+        self._wake = threading.Event()
+        self._hurry = threading.Event()
         self._accepted = self._written = self._retried = self._fallbacks = self._faults = 0
         self._lost: Counter[str] = Counter()
-        self._sequences: OrderedDict[tuple[str, int, str], int] = OrderedDict()
+        self._sequences: dict[tuple[object, object, object], int] = {}
+        self._dictionaries = Dictionaries()
+        self._splitter = Splitter()
         self.client_id = uuid4().hex
 
     # The turn's thread.
 
     def submit(self, turn: Turn) -> None:
         """Take a finished turn, or count why not. Never blocks on the store."""
-        with self._lock:
-            if turn.is_fallback or turn.is_abandoned:
+        if turn.fallback_reason is not None or (turn.error is not None and turn.answer is None):
+            with self._lock:
                 self._fallbacks += turn.is_fallback
-                return
-            turn.sequence = self._number(turn)
-            size = turn.size()
-            reason = self._no_room(size)
-            if reason is None:
+            return
+        size = turn.size()
+        reason = None
+        with self._lock:
+            turn.sequence = self._number(turn.where[:3])
+            if self._closed:
+                reason = "closed"
+            elif len(self._queue) >= self._config.queue_items or self._no_room(size):
+                reason = "queue_full"
+            else:
+                if self._thread is None:
+                    self._start()
                 self._accepted += 1
                 self._queue.append((turn, size))
-                self._queued_bytes += size
-                self._ensure_thread()
-                self._lock.notify()
+                self._held_bytes += size
+            rests, self._rests = self._rests, False
         if reason is not None:
             self._lose(reason, 1)
+        elif rests:
+            self._wake.set()
 
     def refuse(self, reason: str) -> None:
         """Count a turn that can never be stored."""
@@ -112,55 +133,71 @@ class Delivery:
             self._faults += 1
         self._log_rarely(f"fault:{where}", "capture fault in %s: %s", where, type(error).__name__)
 
-    def _no_room(self, size: int) -> str | None:
-        if self._closed:
-            return "closed"
-        if len(self._queue) >= self._config.queue_items:
-            return "queue_full"
-        return "queue_full" if self._queued_bytes + size > self._config.queue_bytes else None
+    def _no_room(self, size: int) -> bool:
+        return self._held_bytes + size > self._config.queue_bytes
 
-    def _number(self, turn: Turn) -> int:
-        """The turn's number within (client, agent, hand), from 0."""
-        hand = (turn.key.table_id, turn.key.hand_number, turn.key.agent_id)
-        number = self._sequences.pop(hand, 0)
-        self._sequences[hand] = number + 1
+    def _number(self, hand: tuple[object, ...]) -> int:
+        """The turn's number within (client, agent, hand), from 0; also of turns that are then dropped."""
+        try:
+            number = self._sequences.pop(hand, 0)  # type: ignore[arg-type]
+            self._sequences[hand] = number + 1  # type: ignore[index]
+        except TypeError:
+            return 0  # ids that are no ids: the delivery thread will refuse them
         if len(self._sequences) > _HANDS_NUMBERED:
-            self._sequences.popitem(last=False)
+            del self._sequences[next(iter(self._sequences))]
         return number
 
-    def _ensure_thread(self) -> None:
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._run, name="capture-delivery", daemon=True)
-            self._thread.start()
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="capture-delivery", daemon=True)
+        self._thread.start()
+        _at_worker_end(self)
 
     # The background thread.
 
     def _run(self) -> None:
-        while True:
-            with self._lock:
-                while not self._queue and not self._closed:
-                    self._lock.wait()
-                if not self._queue:
-                    return
+        try:
+            last = time.monotonic()
+            while True:
                 batch = self._take()
-            self._deliver(batch)
-            with self._lock:
-                self._in_flight = 0
-                self._lock.notify_all()
+                if batch:
+                    self._deliver(batch)
+                    self._done()
+                    last = time.monotonic()
+                elif self._closed:
+                    return
+                self._wait(last)
+        finally:
+            self._thread = None  # whatever ended it, the next turn begins another
 
-    def _take(self) -> list[Turn]:
-        batch: list[Turn] = []
-        while self._queue and len(batch) < self._config.batch_items:
-            turn, size = self._queue.popleft()
-            self._queued_bytes -= size
-            batch.append(turn)
-        self._in_flight = len(batch)
+    def _wait(self, last: float) -> None:
+        """Gather turns for a moment; after a while without any, rest until one comes."""
+        with self._lock:
+            if len(self._queue) >= self._config.batch_items or self._closed:
+                return
+            self._rests = not self._queue and time.monotonic() - last > _REST_AFTER_SECONDS
+            rests = self._rests
+        if self._wake.wait(None if rests else self._config.linger_seconds):
+            self._wake.clear()
+
+    def _take(self) -> list[tuple[Turn, int]]:
+        with self._lock:
+            count = min(len(self._queue), self._config.batch_items)
+            batch = [self._queue.popleft() for _ in range(count)]
+            self._in_flight = len(batch)
+            self._taken_bytes = sum(size for _, size in batch)
         return batch
 
-    def _deliver(self, batch: list[Turn]) -> None:
-        parcels = [parcel for turn in batch if (parcel := self._encode(turn)) is not None]
+    def _done(self) -> None:
+        with self._lock:
+            self._held_bytes -= self._taken_bytes
+            self._in_flight = 0
+            if not self._queue:
+                self._settled.notify_all()
+
+    def _deliver(self, batch: list[tuple[Turn, int]]) -> None:
+        parcels = [parcel for turn, _ in batch if (parcel := self._encode(turn)) is not None]
         for attempt in range(1, self._config.max_attempts + 1):
-            parcels, reason = self._write(parcels)
+            parcels, reason, wait = self._write(parcels)
             if not parcels:
                 return
             if attempt == self._config.max_attempts:
@@ -168,46 +205,62 @@ class Delivery:
             with self._lock:
                 self._retried += len(parcels)
             self._log_rarely(f"retry:{reason}", "capture buffer not written (%s), trying again", reason)
-            self._idle_wait.wait(self._backoff(attempt))
+            self._hurry.wait(max(self._backoff(attempt), wait))
         self._lose(reason, len(parcels))
 
     def _encode(self, turn: Turn) -> Parcel | None:
         try:
             with self._lock:
                 losses = dict(self._lost)
-            record = redacted(turn.seal(client_id=self.client_id, losses=losses), turn.secrets)
-            prompt = record.prompt
-            return Parcel(
-                record.key,
-                encode(record),
-                prompt.env_hash if prompt else None,
-                prompt.envelope if prompt and prompt.env_hash else None,
-            )
+            key = turn.key
+            record = seal(turn, key, client_id=self.client_id, losses=losses, splitter=self._splitter)
+            return self._parcel(record)
+        except IdError as exc:
+            self._log_rarely("bad_id", "capture refuses a turn: %s", exc)
+            self._lose("bad_id", 1)
         except Exception as exc:  # noqa: BLE001 - one strange turn must not end the thread that delivers the others
             self._lose(f"encode:{type(exc).__name__}", 1)
-            return None
+        return None
 
-    def _write(self, parcels: list[Parcel]) -> tuple[list[Parcel], str]:
-        """Write once; return what is left to try again, and why."""
+    def _parcel(self, record: TurnRecord) -> Parcel:
+        content = packed(record)
+        if len(content) > self._config.max_record_bytes:
+            record = fitting(record, self._config.max_record_bytes)
+            content = packed(record)
+        prompt, dictionary = record.prompt, None
+        if self._transport.takes_dictionaries:
+            framed, needed, blob = self._dictionaries.frame(record.key.agent_id, content)
+            if needed is not None and blob is not None:
+                dictionary = Blob(dictionary_key(needed), needed, blob)
+        else:
+            framed = encode(record)
+        envelope = None
+        if prompt is not None and prompt.env_hash is not None and prompt.envelope is not None:
+            envelope = Blob(envelope_key(prompt.env_hash), prompt.env_hash, prompt.envelope)
+        return Parcel(record.key, framed, envelope, dictionary)
+
+    def _write(self, parcels: list[Parcel]) -> tuple[list[Parcel], str, float]:
+        """Write once; return what is left to try again, why, and how long the server asks to be left alone."""
         if not parcels:
-            return [], ""
+            return [], "", 0
         try:
             # outbox: allowed because this transport carries records to the buffer, not messages to a table
             refusals = self._transport.write(parcels)
         except TransportError as exc:
             if exc.retryable:
-                return parcels, exc.reason
+                wait = min(exc.retry_after or 0, self._config.retry_after_limit_seconds)
+                return parcels, exc.reason, wait
             self._lose(exc.reason, len(parcels))
-            return [], exc.reason
+            return [], exc.reason, 0
         except Exception as exc:  # noqa: BLE001 - a transport of somebody's own may raise whatever it likes
-            return parcels, type(exc).__name__
+            return parcels, type(exc).__name__, 0
         with self._lock:
             self._written += len(parcels) - len(refusals)
         for refusal in refusals:
             if not refusal.retryable:
                 self._lose(refusal.reason, 1)
         again = [parcels[refusal.index] for refusal in refusals if refusal.retryable]
-        return again, refusals[0].reason if refusals else ""
+        return again, refusals[0].reason if refusals else "", 0
 
     def _backoff(self, attempt: int) -> float:
         """Full jitter: anywhere between nothing and the doubled wait, up to its limit."""
@@ -249,7 +302,8 @@ class Delivery:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     break
-                self._lock.wait(left)
+                self._wake.set()
+                self._settled.wait(left)
             return FlushResult(self._written, len(self._queue) + self._in_flight, dict(self._lost))
 
     def close(self, timeout: float) -> FlushResult:
@@ -259,12 +313,12 @@ class Delivery:
             self._closed = True
             left = len(self._queue)
             self._queue.clear()
-            self._lock.notify_all()
         if left:
             self._lose("closed", left)
         with self._lock:
-            result = FlushResult(result.written, self._in_flight, dict(self._lost))
-        self._idle_wait.set()
+            result = FlushResult(self._written, self._in_flight, dict(self._lost))
+        self._wake.set()
+        self._hurry.set()
         self._transport.close()
         return result
 
@@ -278,19 +332,13 @@ class Delivery:
         self._transport.close()
 
 
-def redacted(record: TurnRecord, secrets: Iterable[str] = ()) -> TurnRecord:
-    """Mark credentials in what the agent knew; prompt, response and decision are not touched here.
-
-    (The decision was marked by the outbox, and the prompt and response are byte-faithful.)
-    """
-    if record.knowledge is None:
-        return record
-    redactor = Redactor(secrets)
-    knowledge = redactor.frozen(record.knowledge)
-    if not redactor.count:
-        return record
-    marks = record.redactions.get("mask", 0) + redactor.count
-    return replace(record, knowledge=knowledge, redactions={**record.redactions, "mask": marks})
+def fitting(record: TurnRecord, limit: int) -> TurnRecord:
+    """The record without its largest parts, until it fits: what it cannot keep it names as cut."""
+    for name in ("artifacts", "knowledge", "prompt", "response", "reasoning", "attempts", "decision", "unsent"):
+        if len(packed(record)) <= limit:
+            break
+        record = record.without(name)
+    return record
 
 
 _living: "weakref.WeakSet[Delivery]" = weakref.WeakSet()
@@ -299,6 +347,22 @@ _living: "weakref.WeakSet[Delivery]" = weakref.WeakSet()
 def _each(verb: str) -> None:
     for delivery in list(_living):
         getattr(delivery, verb)()
+
+
+def _at_worker_end(delivery: Delivery) -> None:
+    """A worker of multiprocessing ends without the interpreter's exit handlers: it has its own."""
+    util: Any = sys.modules.get("multiprocessing.util")
+    process: Any = sys.modules.get("multiprocessing.process")
+    if util is None or process is None or process.parent_process() is None:
+        return
+    reference = weakref.ref(delivery)
+
+    def end() -> None:
+        living = reference()
+        if living is not None:
+            living.exit()
+
+    util.Finalize(None, end, exitpriority=0)
 
 
 atexit.register(_each, "exit")

@@ -112,6 +112,21 @@ def pack_items(items: Mapping[str, object]) -> bytes:
     return b"".join(parts)
 
 
+def scalar(value: object) -> Any:
+    """A plain value for a field that holds one (a name, a number), whatever was given: never raises.
+
+    What an enum, a Decimal, a numpy number or a subclass stands for; of anything else its class in brackets.
+    """
+    kind = type(value)
+    if value is None or kind is str or kind is int or kind is float or kind is bool:
+        return value
+    plain = unpack(pack(value))
+    if isinstance(plain, dict) and len(plain) == 1:
+        ((form, held),) = plain.items()
+        plain = held[-1] if form in ("$enum", "$subclass", "$numpy") and isinstance(held, list) else held
+    return plain if isinstance(plain, str | int | float) else f"<{_name(value)}>"
+
+
 def repack(value: object) -> bytes:
     """Pack what ``unpack`` gave, forms included, with no second escaping."""
     try:
@@ -123,7 +138,7 @@ def repack(value: object) -> bytes:
 def _packable(value: object) -> object:
     match value:
         case str():
-            return _plain_str(value)
+            return _plain_str(str.__str__(value))
         case bool():
             return value
         case int():

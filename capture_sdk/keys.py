@@ -4,6 +4,7 @@
     hand:{tableId}:{handNumber}:{agentId}                 that agent's action-index set
     agents:{tableId}:{handNumber}                         the operator's fan-out set
     env:{envHash}                                         an envelope, stored once, shared
+    dict:{hash}                                           an earlier record, the zstd dictionary of later ones
 
 Ids are percent-encoded where they hold ``:``, ``%`` or a control character, so that no id can reach
 into another agent's keys and two different id tuples never share a key.
@@ -72,3 +73,8 @@ def agents_key(table_id: str, hand_number: int) -> str:
 def envelope_key(env_hash: str) -> str:
     """The key of an envelope; ``env_hash`` is the sha256, in hex, of its bytes."""
     return f"env:{env_hash}"
+
+
+def dictionary_key(content_hash: str) -> str:
+    """The key of a dictionary; the sha256, in hex, of its content before it is compressed."""
+    return f"dict:{content_hash}"

@@ -1,85 +1,114 @@
 """The one door out of a seat.
 
-An outbox wraps the real send. What is sent is sent untouched; a frozen copy, with credentials marked,
-becomes the decision of the turn that is open. A message is recorded only once it has left: when the
-real send raises, the error is the caller's as ever and nothing is recorded. Messages outside a turn
+An outbox wraps the real send. What is sent is sent untouched; a copy becomes the decision of the turn that is
+open, and loses its credentials before it leaves the process. A message whose send fails is recorded as
+such: what never left is not a decision, and the error is the caller's as ever. Messages outside a turn
 pass and are not recorded.
 """
 
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
-from capture_sdk.freeze import pack, unpack
+from capture_sdk.freeze import settle, snapshot, unpack
+from capture_sdk.redact.policy import CapturePolicy
 from capture_sdk.redact.redactor import Redactor
+from capture_sdk.turns import Sent, current_turn
 
 Message = TypeVar("Message")
 Result = TypeVar("Result")
+
+_OUTSIDE_KEPT: Final = 32  # messages outside a turn that are still to be searched for credentials
+_OUTSIDE_BYTES: Final = 64 * 1024  # a larger one is no login
 
 
 class _Door:
     """What both kinds of outbox share: the copies of what left while a turn is open."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._redactor = Redactor(secrets)
-        self._left: list[tuple[bytes, int]] | None = None
+        self._secrets = frozenset(secret for secret in secrets if secret)
+        self._outside: deque[Sent] = deque(maxlen=_OUTSIDE_KEPT)
+        self._left: list[Sent] | None = None
 
     @property
     def secrets(self) -> frozenset[str]:
-        """The credentials that have passed through, or were named: nothing recorded may hold them."""
-        return self._redactor.known
+        """The credentials that were named or have passed through: nothing recorded may hold them."""
+        self._learn_from_outside()
+        return self._secrets
 
-    def reset(self) -> None:
-        """Begin a turn: whatever an earlier one left behind is gone."""
+    def learn(self, secrets: frozenset[str]) -> None:
+        """Take in credentials that were found while a turn was sealed."""
+        if not secrets <= self._secrets:
+            self._secrets |= secrets
+
+    def begin(self) -> list[Sent]:
+        """Begin a turn: what passes from now on is its decision; whatever an earlier one left behind is gone."""
         self._left = []
+        return self._left
 
-    def drain(self) -> tuple[bytes, int]:
-        """End a turn: the frozen list of the messages that left, and how many marks they carry."""
-        left, self._left = self._left or [], None
-        return pack([unpack(copy) for copy, _ in left]), sum(marks for _, marks in left)
+    def end(self, sent: list[Sent]) -> list[Sent]:
+        """End the turn that ``begin`` gave ``sent`` to; returns the messages it sent."""
+        if self._left is sent:
+            self._left = None
+        return list(sent)
 
-    def close(self) -> None:
-        """End a turn without looking at what left."""
-        self._left = None
-
-    def _copy(self, message: object) -> tuple[bytes, int]:
-        # Always through the redactor: a credential that passes outside a turn is learnt there.
-        before = self._redactor.count
-        copy = self._redactor.frozen(pack(message))
-        return copy, self._redactor.count - before
-
-    def _keep(self, copy: tuple[bytes, int]) -> None:
-        if self._left is not None:
+    def _keep(self, packed: bytes, unsettled: bool, error: BaseException | None = None) -> None:
+        turn = current_turn()
+        copy = Sent(packed, unsettled, None if error is None else type(error).__name__)
+        if turn is not None and turn.outbox is self and isinstance(turn.sent, list):
+            turn.sent.append(copy)
+        elif self._left is not None:
             self._left.append(copy)
+        elif len(packed) <= _OUTSIDE_BYTES:
+            self._outside.append(copy)  # it may be the login that holds the token
+
+    def _learn_from_outside(self) -> None:
+        while self._outside:
+            copy = self._outside.popleft()
+            redactor = Redactor(_DEFAULTS, self._secrets)
+            redactor.value(unpack(settle(copy.packed, copy.unsettled)), "decision")
+            self._secrets |= redactor.known
 
 
 class Outbox(_Door, Generic[Message, Result]):
     """A synchronous outbox: ``Outbox(connection.send)``, then ``outbox.send(message)``.
 
-    ``secrets`` are values (tokens this seat holds) to mark wherever they occur in a message.
+    ``secrets`` are values (tokens this seat holds) to mark wherever they occur in a record.
     """
 
-    def __init__(self, send: Callable[[Message], Result], *, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, send: Callable[..., Result], *, secrets: Iterable[str] = ()) -> None:
         super().__init__(secrets)
         self._send = send
 
-    def send(self, message: Message) -> Result:
-        """Send ``message`` as it is; return or raise what the real send does."""
-        copy = self._copy(message)  # before the send, which may change or consume the message
-        result = self._send(message)
-        self._keep(copy)
+    def send(self, message: Message, *args: Any, **kwargs: Any) -> Result:
+        """Send ``message`` as it is; return or raise what the real send does. Further arguments are handed on."""
+        packed, unsettled = snapshot(message)  # before the send, which may change or consume the message
+        try:
+            result = self._send(message, *args, **kwargs)
+        except BaseException as exc:
+            self._keep(packed, unsettled, exc)
+            raise
+        self._keep(packed, unsettled)
         return result
 
 
 class AsyncOutbox(_Door, Generic[Message, Result]):
     """An asynchronous outbox: ``AsyncOutbox(websocket.send)``, then ``await outbox.send(message)``."""
 
-    def __init__(self, send: Callable[[Message], Awaitable[Result]], *, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, send: Callable[..., Awaitable[Result]], *, secrets: Iterable[str] = ()) -> None:
         super().__init__(secrets)
         self._send = send
 
-    async def send(self, message: Message) -> Result:
-        """Send ``message`` as it is; return or raise what the real send does."""
-        copy = self._copy(message)
-        result = await self._send(message)
-        self._keep(copy)
+    async def send(self, message: Message, *args: Any, **kwargs: Any) -> Result:
+        """Send ``message`` as it is; return or raise what the real send does. Further arguments are handed on."""
+        packed, unsettled = snapshot(message)
+        try:
+            result = await self._send(message, *args, **kwargs)
+        except BaseException as exc:
+            self._keep(packed, unsettled, exc)
+            raise
+        self._keep(packed, unsettled)
         return result
+
+
+_DEFAULTS: Final = CapturePolicy()

@@ -41,7 +41,7 @@ class Prompt:
     """One prompt in two parts, with the sha256 (hex) of the whole and of the envelope.
 
     ``envelope`` is None where a store no longer has it; ``env_hash`` is None where there is none
-    because the prompt was kept whole.
+    because the prompt was kept whole. ``is_messages`` says that the text is a JSON list of chat messages.
     """
 
     envelope: bytes | None
@@ -50,6 +50,7 @@ class Prompt:
     env_hash: str | None
     sha256: str
     is_text: bool
+    is_messages: bool = False
 
     def whole(self) -> bytes | None:
         """Rejoin the prompt; None while the envelope is missing."""

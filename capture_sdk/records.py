@@ -1,13 +1,17 @@
 """The shapes of what is captured: a turn with its four parts, and a row of the inference ledger."""
 
 import datetime
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from capture_sdk.freeze import unpack
 from capture_sdk.prompt import Prompt
 
 Amount = int | float | str | None
+
+_LONGEST_MESSAGE: Final = 1024 * 1024  # characters; a longer one is no player's action
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,12 @@ class TurnKey:
 class TurnRecord:
     """One captured turn. None means *not captured*; an empty value means *captured, and empty*.
 
-    ``knowledge``, ``decision`` and ``usage`` are frozen bytes (see ``freeze``); ``decision`` is a frozen
-    list of the messages that left, credentials marked. ``losses`` counts this client's lost turns so
-    far by reason; ``sequence`` numbers its turns within (client, agent, hand) from 0.
+    ``knowledge``, ``decision``, ``unsent`` and ``usage`` are frozen bytes (see ``freeze``); ``decision`` is a
+    frozen list of the messages that left, ``unsent`` one of ``{"message", "error"}`` for those whose send failed,
+    credentials marked. ``redactions`` counts what was changed by action, under the rules of ``policy``;
+    ``rewritten`` names byte-faithful fields that a policy changed, ``cut`` those that were too large to keep.
+    ``artifacts`` are the values that a policy put apart, by sha256. ``losses`` counts this client's lost turns so far
+    by reason; ``sequence`` numbers its turns within (client, agent, hand) from 0.
     """
 
     key: TurnKey
@@ -61,6 +68,7 @@ class TurnRecord:
     response: str | bytes | None = None
     reasoning: str | bytes | None = None
     decision: bytes | None = None
+    unsent: bytes | None = None
     action: str | None = None
     amount: Amount = None
     adjustments: tuple[Adjustment, ...] = ()
@@ -73,6 +81,10 @@ class TurnRecord:
     latency_ms: float | None = None
     error: str | None = None
     redactions: Mapping[str, int] = field(default_factory=dict)
+    policy: str | None = None
+    rewritten: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+    artifacts: Mapping[str, bytes] = field(default_factory=dict)
     client_id: str | None = None
     sequence: int | None = None
     losses: Mapping[str, int] = field(default_factory=dict)
@@ -96,6 +108,10 @@ class TurnRecord:
         if self.action is None or self.decision is None:
             return False
         return differs((self.action, self.amount), self.sent)
+
+    def without(self, *fields: str) -> "TurnRecord":
+        """The same record without these fields, which it then names as cut: for what is too large to keep."""
+        return replace(self, cut=(*self.cut, *fields), **dict.fromkeys(fields))
 
     def with_envelope(self, envelope: bytes | None) -> "TurnRecord":
         """The same record with its prompt's envelope put back (or marked as missing)."""
@@ -133,12 +149,26 @@ class Charge:
     usage: bytes | None = None
 
 
-def sent_action(messages: list[object]) -> tuple[str, object] | None:
-    """The (action, amount) of the last message that is a mapping with a string under ``action``."""
+def sent_action(messages: Sequence[object]) -> tuple[str, object] | None:
+    """The (action, amount) of the last message that states a string under ``action``.
+
+    A message is a mapping, or text or bytes that hold one as JSON, as a socket's messages do.
+    """
     for message in reversed(messages):
-        if isinstance(message, dict) and isinstance(message.get("action"), str):
-            return message["action"], message.get("amount")
+        stated = _read(message) if isinstance(message, str | bytes) else message
+        if isinstance(stated, dict) and isinstance(stated.get("action"), str):
+            return stated["action"], stated.get("amount")
     return None
+
+
+def _read(message: str | bytes) -> object:
+    """A message that is JSON, or None. Anything else a socket may carry states no action."""
+    if len(message) > _LONGEST_MESSAGE:
+        return None
+    try:
+        return json.loads(message)
+    except (ValueError, RecursionError):
+        return None
 
 
 def differs(parsed: tuple[str, object], sent: tuple[str, object] | None) -> bool:

@@ -1,28 +1,39 @@
 """The verbs an agent calls while it takes a turn.
 
-A turn is opened when ``your_turn`` arrives and closed when its record is handed to delivery. Every verb
-here is invisible: it never raises into the agent, never changes what it is given, and keeps no
-reference to anything that can change.
+A turn is opened when ``your_turn`` arrives and closed when it is handed to delivery. Every verb here is
+invisible: it never raises into the agent, never changes what it is given, and keeps no reference to anything
+that can change. What can wait (hashing, redaction, encoding) waits for the delivery thread; ``sealing`` does it.
 """
 
 import datetime
 import functools
 import logging
-from collections.abc import Callable, Mapping
-from contextvars import ContextVar, Token
-from types import TracebackType
-from typing import Any, Literal, ParamSpec, Protocol, Self
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar, copy_context
+from types import FrameType, TracebackType
+from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, Self, TypeVar
 
-from capture_sdk.freeze import pack, pack_items, unpack
-from capture_sdk.prompt import Prompt, split
-from capture_sdk.records import Adjustment, Amount, Attempt, Charge, TurnKey, TurnRecord, differs, sent_action
-from capture_sdk.usage import TokenCounts, token_counts, total
+from capture_sdk.freeze import pack, snapshot, snapshot_items, unpack
+from capture_sdk.keys import checked_id, checked_index
+from capture_sdk.records import Adjustment, Amount, Attempt, Charge, TurnKey
+from capture_sdk.redact.policy import CapturePolicy
+from capture_sdk.usage import TokenCounts, token_counts
 
 log = logging.getLogger("capture_sdk")
 
 Params = ParamSpec("Params")
+Result = TypeVar("Result")
+Text = str | bytes
 
-_current: ContextVar["Turn | None"] = ContextVar("capture_sdk_turn", default=None)
+
+class Sent(NamedTuple):
+    """The copy of one message: packed, whether it is still to be settled, and why its send failed, if it did."""
+
+    packed: bytes
+    unsettled: bool
+    error: str | None = None
 
 
 class Door(Protocol):
@@ -30,21 +41,43 @@ class Door(Protocol):
 
     @property
     def secrets(self) -> frozenset[str]: ...
-    def reset(self) -> None: ...
-    def drain(self) -> tuple[bytes, int]: ...
-    def close(self) -> None: ...
+    def learn(self, secrets: frozenset[str]) -> None: ...
+    def begin(self) -> list[Sent]: ...
+    def end(self, sent: list[Sent]) -> list[Sent]: ...
 
 
 class Sink(Protocol):
     """Where a finished turn goes: the client's delivery."""
 
+    @property
+    def policy(self) -> CapturePolicy: ...
     def submit(self, turn: "Turn") -> None: ...
     def fault(self, where: str, error: Exception) -> None: ...
 
 
+_latest: ContextVar["Turn | None"] = ContextVar("capture_sdk_turn", default=None)
+
+
 def current_turn() -> "Turn | None":
-    """The turn that is open in this context, if any."""
-    return _current.get()
+    """The turn that is open in this context, if any.
+
+    Generators share the context of whoever steps them: where several turns are open in one, the frame
+    that is running decides whose it is.
+    """
+    turn = _latest.get()
+    while turn is not None and not turn.is_open:
+        turn = turn.outer
+    if turn is None or turn.outer is None:
+        return turn
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        owner: Turn | None = turn
+        while owner is not None:
+            if owner.frame is frame:
+                return owner
+            owner = owner.outer
+        frame = frame.f_back
+    return turn
 
 
 def invisible(verb: Callable[Params, None]) -> Callable[Params, None]:
@@ -54,7 +87,7 @@ def invisible(verb: Callable[Params, None]) -> Callable[Params, None]:
     def guarded(*args: Params.args, **kwargs: Params.kwargs) -> None:
         try:
             verb(*args, **kwargs)
-        except Exception as exc:  # noqa: BLE001 - the one place where promise 1 (never raise into the agent) is kept
+        except Exception as exc:  # noqa: BLE001 - here promise 1 (never raise into the agent) is kept
             turn = args[0]
             if isinstance(turn, Turn):
                 turn.sink.fault(verb.__name__, exc)
@@ -65,63 +98,88 @@ def invisible(verb: Callable[Params, None]) -> Callable[Params, None]:
 class Turn:
     """One turn of one agent. Use it as a context manager, ``with`` or ``async with``.
 
-    ``key`` says where it belongs, ``outbox`` is the seat's door, ``sink`` takes the finished turn.
+    ``where`` is (table, hand, agent, action index) as the agent gave it, ``outbox`` the seat's door, ``sink``
+    takes the finished turn.
     """
 
+    # What a turn has not been told stays here, and costs its thread nothing.
+    knowledge: tuple[bytes, bool] | None = None
+    parts: tuple[Text, Text, Text] | None = None  # envelope, remainder, joiner
+    whole: Text | None = None
+    messages: tuple[bytes, bool] | None = None
+    answer: Text | None = None
+    reasoning: Text | None = None
+    sent: Sequence[Sent] | None = None
+    action: str | None = None
+    amount: Amount = None
+    adjustments: tuple[Adjustment, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    tokens: tuple[TokenCounts, ...] = ()
+    model: str | None = None
+    provider: str | None = None
+    routing: str | None = None
+    usage: bytes | None = None
+    cost_micros: int | None = None
+    latency_ms: float | None = None
+    error: str | None = None
+    fallback_reason: str | None = None
+    sequence = 0
+    closed_at = 0.0
+    is_open = False
+    outer: "Turn | None" = None
+    frame: FrameType | None = None
+
     def __init__(
-        self, key: TurnKey, *, sink: Sink, outbox: Door | None = None, agent_version_id: str | None = None
+        self,
+        where: tuple[object, object, object, object],
+        *,
+        sink: Sink,
+        outbox: Door | None = None,
+        agent_version_id: str | None = None,
     ) -> None:
-        self.key = key
+        self.where = where
         self.sink = sink
+        self.outbox = outbox
         self.agent_version_id = agent_version_id
-        self.knowledge: bytes | None = None
-        self.parts: tuple[str | bytes, str | bytes, str | bytes] | None = None
-        self.answer: str | bytes | None = None
-        self.reasoning: str | bytes | None = None
-        self.decision: bytes | None = None
-        self.marks = 0
-        self.secrets: frozenset[str] = frozenset()
-        self.action: str | None = None
-        self.amount: Amount = None
-        self.adjustments: list[Adjustment] = []
-        self.attempts: list[Attempt] = []
-        self.model: str | None = None
-        self.provider: str | None = None
-        self.routing: str | None = None
-        self.usage: bytes | None = None
-        self.cost_micros: int | None = None
-        self.latency_ms: float | None = None
-        self.error: str | None = None
-        self.fallback_reason: str | None = None
-        self.sequence = 0
-        self.captured_at = datetime.datetime.now(datetime.UTC)
-        self._outbox = outbox
-        self._tokens: list[TokenCounts] = []
-        self._token: Token[Turn | None] | None = None
 
     # The four parts, in the loop's order.
 
-    @invisible
-    def knows(self, **items: object) -> None:
+    def knows(self, /, **items: object) -> None:
         """Freeze what the context builder was called with; ``@knowledge`` does it by signature."""
-        self.knowledge = pack_items(items)
+        try:
+            self.knowledge = snapshot_items(items)
+        except Exception as exc:  # noqa: BLE001 - as above, without the cost of one more call
+            self.sink.fault("knows", exc)
 
     @invisible
     def prompt(
-        self, envelope: str | bytes, remainder: str | bytes = "", *, joiner: str | bytes = "\n"
+        self,
+        envelope: Text | Sequence[Mapping[str, object]],
+        remainder: Text | None = None,
+        *,
+        joiner: Text = "\n",
     ) -> None:
-        """State the exact prompt: ``envelope + joiner + remainder``, or the envelope alone.
+        """State the exact prompt: ``envelope + joiner + remainder``.
 
-        The envelope is the part that repeats; it is stored once however many turns share it.
+        The envelope is the part that repeats; it is stored once however many turns share it. Given in one
+        piece (one string, or a list of chat messages) the prompt is split where this agent's prompts stop being
+        equal.
         """
-        self.parts = (_steady(envelope), _steady(remainder), _steady(joiner))
+        if remainder is not None:
+            self.parts = (_steady(envelope), _steady(remainder), _steady(joiner))
+        elif isinstance(envelope, str | bytes | bytearray | memoryview):
+            self.whole = _steady(envelope)
+        elif isinstance(envelope, list | tuple):
+            self.messages = snapshot(list(envelope))
+        else:
+            raise TypeError(f"a prompt is text or a list of messages, not {type(envelope).__name__}")
 
     @invisible
     def response(
         self,
-        raw: str | bytes,
+        raw: Text,
         *,
-        reasoning: str | bytes | None = None,
+        reasoning: Text | None = None,
         model: str | None = None,
         provider: str | None = None,
         routing: str | None = None,
@@ -134,12 +192,18 @@ class Turn:
         ``cost_micros`` is in millionths and adds to what failed attempts cost; ``latency_ms`` is the wait.
         """
         self.answer = _steady(raw)
-        self.reasoning = None if reasoning is None else _steady(reasoning)
-        self.model, self.provider, self.routing = model or self.model, provider or self.provider, routing
-        self.latency_ms = latency_ms
-        self._spend(usage, cost_micros)
-        self.usage = None if usage is None else pack(usage)
-        self.attempts.append(Attempt("ok", latency_ms))
+        if reasoning is not None:
+            self.reasoning = _steady(reasoning)
+        if model is not None:
+            self.model = model
+        if provider is not None:
+            self.provider = provider
+        self.routing, self.latency_ms = routing, latency_ms
+        if usage is not None:
+            self.usage = pack(usage)
+        if usage is not None or cost_micros is not None:
+            self._spend(usage, cost_micros)
+        self.attempts += (Attempt("ok", latency_ms),)
 
     @invisible
     def attempt(
@@ -147,8 +211,8 @@ class Turn:
         status: str,
         *,
         latency_ms: float | None = None,
-        response: str | bytes | None = None,
-        reasoning: str | bytes | None = None,
+        response: Text | None = None,
+        reasoning: Text | None = None,
         error: str | None = None,
         usage: object = None,
         cost_micros: int | None = None,
@@ -158,74 +222,121 @@ class Turn:
         """List a call that gave no usable answer: ``500``, ``timeout``, ``unusable`` and what came back."""
         self.model, self.provider = model or self.model, provider or self.provider
         self._spend(usage, cost_micros)
-        self.attempts.append(Attempt(status, latency_ms, response, reasoning, error))
+        response = None if response is None else _steady(response)
+        reasoning = None if reasoning is None else _steady(reasoning)
+        self.attempts += (Attempt(status, latency_ms, response, reasoning, error),)
 
-    @invisible
     def parsed(self, action: str, amount: Amount = None) -> None:
         """State the action that was read out of the answer, before any correction."""
-        self.action, self.amount = action, amount
+        self.action = action
+        self.amount = amount
 
     @invisible
     def adjusted(self, rule: str, before: object, after: object, why: str) -> None:
         """State one correction between the parsed action and the sent one."""
-        self.adjustments.append(Adjustment(rule, unpack(pack(before)), unpack(pack(after)), why))
+        self.adjustments += (Adjustment(rule, unpack(pack(before)), unpack(pack(after)), why),)
 
-    @invisible
     def fallback(self, reason: str) -> None:
         """State that no usable answer came and the safe action is taken: no record, only a charge."""
         self.fallback_reason = reason
 
+    def carry(self, function: Callable[Params, Result]) -> Callable[Params, Result]:
+        """``function``, to be run in another thread as part of this turn.
+
+        ``asyncio.to_thread`` carries the turn along by itself; a bare executor or thread does not.
+        """
+        context = copy_context()
+
+        @functools.wraps(function)
+        def carried(*args: Params.args, **kwargs: Params.kwargs) -> Result:
+            # A context is entered by one thread at a time: each call gets a copy of its own.
+            return context.copy().run(function, *args, **kwargs)
+
+        return carried
+
     # The frame around them.
 
     def __enter__(self) -> Self:
-        self._open()
+        try:
+            self._open(sys._getframe(1))
+        except Exception as exc:  # noqa: BLE001 - as above
+            self.sink.fault("open", exc)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
-        self._close(error)
+        try:
+            self._close(error)
+        except Exception as exc:  # noqa: BLE001 - as above
+            self.sink.fault("close", exc)
         return False
 
     async def __aenter__(self) -> Self:
-        return self.__enter__()
+        try:
+            self._open(sys._getframe(1))
+        except Exception as exc:  # noqa: BLE001 - as above
+            self.sink.fault("open", exc)
+        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
         return self.__exit__(kind, error, trace)
 
-    @invisible
-    def _open(self) -> None:
-        self._token = _current.set(self)
-        if self._outbox is not None:
-            self._outbox.reset()
+    def _open(self, frame: FrameType) -> None:
+        outer = _latest.get()
+        if outer is not None:
+            self.outer = outer if outer.is_open else outer.next_open()
+        self.frame = frame
+        self.is_open = True
+        _latest.set(self)
+        if self.outbox is not None:
+            self.sent = self.outbox.begin()
 
-    @invisible
     def _close(self, error: BaseException | None) -> None:
-        self._leave_context()
-        if self._outbox is not None:
-            self.decision, self.marks = self._outbox.drain()
-            self.secrets = self._outbox.secrets
-        self.captured_at = datetime.datetime.now(datetime.UTC)
+        if not self.is_open:
+            return
+        self.is_open = False
+        self.frame = None  # or the agent's locals would live as long as this turn
+        if _latest.get() is self:
+            _latest.set(self.outer)
+        if self.outbox is not None and isinstance(self.sent, list):
+            self.sent = self.outbox.end(self.sent)
+        self.closed_at = time.time()
         if error is not None:
             self.error = type(error).__name__  # its text may hold content, and belongs to the agent's own log
         self.sink.submit(self)
 
-    def _leave_context(self) -> None:
-        if self._token is None:
-            return
-        try:
-            _current.reset(self._token)
-        except ValueError:  # closed from another context than it was opened in, as a generator may be
-            _current.set(None)
-
     def _spend(self, usage: object, cost_micros: int | None) -> None:
-        self._tokens.append(token_counts(usage))
+        self.tokens += (token_counts(usage),)
         if cost_micros is not None:
             self.cost_micros = (self.cost_micros or 0) + cost_micros
 
+    def next_open(self) -> "Turn | None":
+        """The nearest turn around this one that is still open."""
+        turn = self.outer
+        while turn is not None and not turn.is_open:
+            turn = turn.outer
+        return turn
+
     # What is read off it.
+
+    @property
+    def key(self) -> TurnKey:
+        """Where it belongs. Raises IdError, naming the value, when no store could hold it."""
+        table_id, hand_number, agent_id, action_index = self.where
+        return TurnKey(
+            checked_id("table_id", table_id),
+            checked_index("hand_number", hand_number),
+            checked_id("agent_id", agent_id),
+            checked_index("action_index", action_index),
+        )
+
+    @property
+    def captured_at(self) -> datetime.datetime:
+        """When it was closed, in UTC."""
+        return datetime.datetime.fromtimestamp(self.closed_at or time.time(), datetime.UTC)
 
     @property
     def is_fallback(self) -> bool:
@@ -237,74 +348,45 @@ class Turn:
         """Whether an exception ended it before any answer: there is no turn to show."""
         return self.error is not None and self.answer is None
 
-    def charge(self, **changes: object) -> Charge:
-        """The ledger row of this turn, tokens and cost summed over its attempts; call it after the turn."""
-        tokens = total(self._tokens)
-        messages = unpack(self.decision) if self.decision is not None else None
-        sent = sent_action(messages) if isinstance(messages, list) else None
-        clamped = not self.is_fallback and self.action is not None and messages is not None
-        taken = (self.action, self.amount) if self.action is not None else (sent or (None, None))
-        fields: dict[str, Any] = {
-            "key": self.key,
-            "charged_at": self.captured_at,
-            "agent_version_id": self.agent_version_id,
-            "model": self.model,
-            "provider": self.provider,
-            "input_tokens": tokens.input,
-            "cached_tokens": tokens.cached,
-            "cache_write_tokens": tokens.cache_write,
-            "output_tokens": tokens.output,
-            "reasoning_tokens": tokens.reasoning,
-            "cost_micros": self.cost_micros,
-            "attempts": len(self.attempts),
-            "is_fallback": self.is_fallback,
-            "fallback_reason": self.fallback_reason,
-            "is_clamped": clamped and differs((self.action or "", self.amount), sent),
-            "is_redacted": bool(self.marks),
-            "action": taken[0],
-            "amount": taken[1],
-            "usage": self.usage,
-        }
-        return Charge(**(fields | changes))
+    def charge(self, **changes: Any) -> Charge:
+        """The ledger row of this turn, tokens and cost summed over its attempts; call it after the turn.
 
-    def seal(self, *, client_id: str, losses: Mapping[str, int]) -> TurnRecord:
-        """Build the record. Hashing happens here, on the delivery thread, not on the turn's."""
-        return TurnRecord(
-            key=self.key,
-            captured_at=self.captured_at,
-            agent_version_id=self.agent_version_id,
-            knowledge=self.knowledge,
-            prompt=self._prompt(),
-            response=self.answer,
-            reasoning=self.reasoning,
-            decision=self.decision,
-            action=self.action,
-            amount=self.amount,
-            adjustments=tuple(self.adjustments),
-            attempts=tuple(self.attempts),
-            model=self.model,
-            provider=self.provider,
-            routing=self.routing,
-            usage=self.usage,
-            cost_micros=self.cost_micros,
-            latency_ms=self.latency_ms,
-            error=self.error,
-            redactions={"mask": self.marks} if self.marks else {},
-            client_id=client_id,
-            sequence=self.sequence,
-            losses=losses,
-        )
+        ``changes`` replace fields of the row. Raises IdError when the ids are none that a store could hold.
+        """
+        from capture_sdk.sealing import charge_of
+
+        return charge_of(self, **changes)
 
     def size(self) -> int:
         """About how many bytes it holds in memory, for the queue's bound."""
-        held = [self.knowledge, self.answer, self.reasoning, self.decision, *(self.parts or ())]
-        held += [attempt.response for attempt in self.attempts]
-        return 1_000 + sum(len(part) for part in held if part is not None)
+        held = 1_000
+        if self.knowledge is not None:
+            held += len(self.knowledge[0])
+        if self.parts is not None:
+            held += len(self.parts[0]) + len(self.parts[1])
+        elif self.whole is not None:
+            held += len(self.whole)
+        elif self.messages is not None:
+            held += len(self.messages[0])
+        if self.answer is not None:
+            held += len(self.answer)
+        if self.reasoning is not None:
+            held += len(self.reasoning)
+        if self.sent:
+            for each in self.sent:
+                held += len(each.packed)
+        if len(self.attempts) > 1:
+            held += sum(len(each.response or "") + len(each.reasoning or "") for each in self.attempts)
+        return held
 
-    def _prompt(self) -> Prompt | None:
-        return None if self.parts is None else split(*self.parts)
 
-
-def _steady(text: str | bytes) -> str | bytes:
-    """A bytearray or memoryview could still change; str and bytes cannot."""
-    return text if isinstance(text, str | bytes) else bytes(text)
+def _steady(text: object) -> Text:
+    """A bytearray or memoryview could still change; str and bytes cannot. Raises TypeError for anything else."""
+    kind = type(text)
+    if kind is str or kind is bytes:
+        return text  # type: ignore[return-value]
+    if isinstance(text, str):
+        return str.__str__(text)  # a subclass may answer differently later
+    if isinstance(text, bytes | bytearray | memoryview):
+        return bytes(text)
+    raise TypeError(f"text is str or bytes, not {type(text).__name__}")

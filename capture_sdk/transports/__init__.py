@@ -8,13 +8,27 @@ from capture_sdk.records import TurnKey
 
 
 @dataclass(frozen=True, slots=True)
+class Blob:
+    """Bytes that turns share, stored once under a key of their own: an envelope, or a dictionary."""
+
+    key: str
+    hash: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Parcel:
-    """One encoded turn, ready for a store: its key, its record, and the envelope that it needs."""
+    """One encoded turn, ready for a store: its key, its record, and the blobs without which it cannot be read."""
 
     key: TurnKey
     record: bytes
-    env_hash: str | None = None
-    envelope: bytes | None = None
+    envelope: Blob | None = None
+    dictionary: Blob | None = None
+
+    @property
+    def blobs(self) -> tuple[Blob, ...]:
+        """What it needs."""
+        return tuple(blob for blob in (self.envelope, self.dictionary) if blob is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +42,11 @@ class Refusal:
 
 class Transport(Protocol):
     """Where parcels go. Writing a parcel twice is the same as writing it once."""
+
+    @property
+    def takes_dictionaries(self) -> bool:
+        """Whether records may need a dictionary, or have to stand alone."""
+        ...
 
     def write(self, parcels: Sequence[Parcel]) -> list[Refusal]:
         """Write a batch; return what was refused. Raises TransportError when nothing can be said of any."""

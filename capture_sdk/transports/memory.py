@@ -9,19 +9,20 @@ from capture_sdk.transports import Parcel, Refusal
 
 
 class MemoryTransport:
-    """Keeps parcels in dictionaries, as a Redis would: turns by key, envelopes by hash."""
+    """Keeps parcels in dictionaries, as a Redis would: turns by key, blobs by hash."""
+
+    takes_dictionaries = True
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._turns: dict[TurnKey, Parcel] = {}
-        self.envelopes: dict[str, bytes] = {}
+        self.blobs: dict[str, bytes] = {}
 
     def write(self, parcels: Sequence[Parcel]) -> list[Refusal]:
         """Keep every parcel; a repeat replaces itself."""
         with self._lock:
             for parcel in parcels:
-                if parcel.env_hash is not None and parcel.envelope is not None:
-                    self.envelopes[parcel.env_hash] = parcel.envelope
+                self.blobs |= {blob.hash: blob.data for blob in parcel.blobs}
                 self._turns[parcel.key] = parcel
         return []
 
@@ -29,7 +30,15 @@ class MemoryTransport:
         """Everything kept so far, decoded, in the order it was first written."""
         with self._lock:
             parcels = list(self._turns.values())
-        return [decode(parcel.record, self.envelopes.get(parcel.env_hash or "")) for parcel in parcels]
+        return [self._decoded(parcel) for parcel in parcels]
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+    def _decoded(self, parcel: Parcel) -> TurnRecord:
+        envelope, dictionary = parcel.envelope, parcel.dictionary
+        return decode(
+            parcel.record,
+            None if envelope is None else self.blobs.get(envelope.hash),
+            dictionary=None if dictionary is None else self.blobs.get(dictionary.hash),
+        )

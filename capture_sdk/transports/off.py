@@ -8,6 +8,8 @@ from capture_sdk.transports import Parcel, Refusal
 class OffTransport:
     """Takes everything and keeps nothing."""
 
+    takes_dictionaries = False
+
     def write(self, parcels: Sequence[Parcel]) -> list[Refusal]:
         """Keep nothing, refuse nothing."""
         return []

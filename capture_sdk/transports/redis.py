@@ -1,18 +1,19 @@
-"""The Redis transport: the one writer of the buffer's keys.
+"""The Redis transport: the one writer of the buffer's keys. One server, a Sentinel's master, or a cluster.
 
-TTL rule: a key that others need outlives them. For each turn the order is envelope, turn, sets, and the
-envelope is renewed once more behind its turn, so that no turn outlives what it needs. Shared keys are
-renewed by a script that only ever lengthens a TTL: atomic, with commands of Redis 6.2 (which has no
-``EXPIRE .. GT``), and one key per call, so that it works on a cluster.
+TTL rule: a key that others need outlives them. For each batch the order is blobs, turns, sets, and the blobs
+are renewed once more behind the turns, so that no turn outlives what it needs. Shared keys are renewed by a
+script that only ever lengthens a TTL: atomic, with commands of Redis 6.2 (which has no ``EXPIRE .. GT``), and one
+key per call, so that it works on a cluster.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Self
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from capture_sdk.config import Config
+from capture_sdk.config import SPREAD_SCHEMES, Config, SpreadUrl, spread_hosts
 from capture_sdk.errors import TransportError
-from capture_sdk.keys import agents_key, envelope_key, hand_key, turn_key
-from capture_sdk.transports import Parcel, Refusal
+from capture_sdk.keys import agents_key, hand_key, turn_key
+from capture_sdk.transports import Blob, Parcel, Refusal
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -31,79 +32,169 @@ if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KE
 return 1
 """
 
+# A command, and the places in the batch of the parcels that fail when it does.
+_Command = tuple[tuple[object, ...], tuple[int, ...]]
+
 
 class RedisTransport:
-    """Writes parcels through a redis-py client, or a django-redis raw one; ``ttl_seconds`` for every key."""
+    """Writes parcels through a redis-py client, or a django-redis raw one; ``ttl_seconds`` for every key.
 
-    def __init__(self, client: "Redis", *, ttl_seconds: int) -> None:
-        self._redis = client
+    ``client`` may be a function that makes one, for those that connect when they are made.
+    """
+
+    takes_dictionaries = True
+
+    def __init__(self, client: "Redis | Callable[[], Redis]", *, ttl_seconds: int) -> None:
+        self._make = client if callable(client) else None
+        self._client: Any = None if callable(client) else client
         self._ttl_ms = ttl_seconds * 1_000
 
     @classmethod
     def from_config(cls, config: Config) -> Self:
-        """Build a client of its own with bounded timeouts and no retries (delivery does the retrying)."""
-        from redis import Redis
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
+        """Clients of its own with bounded timeouts and no retries (delivery does the retrying)."""
+        url = config.redis_url or ""
+        scheme = url.partition("://")[0]
+        if scheme not in SPREAD_SCHEMES:
+            from redis import Redis
 
-        client = Redis.from_url(
-            config.redis_url or "",
-            socket_connect_timeout=config.connect_timeout,
-            socket_timeout=config.write_timeout,
-            retry=Retry(NoBackoff(), 0),
-            protocol=2,
-        )
-        return cls(client, ttl_seconds=config.ttl_seconds)
+            return cls(Redis.from_url(url, protocol=2, **_bounds(config)), ttl_seconds=config.ttl_seconds)
+        spread = spread_hosts(url)
+        make = _sentinel if scheme.endswith("sentinel") else _cluster
+        return cls(lambda: make(spread, config), ttl_seconds=config.ttl_seconds)
 
     def write(self, parcels: Sequence[Parcel]) -> list[Refusal]:
-        """Write envelopes, turns and sets in one pipeline; send again the envelopes that had gone."""
+        """Write blobs, turns and sets; send again the blobs that had gone."""
         from redis.exceptions import RedisError
 
-        envelopes = {parcel.env_hash: parcel.envelope for parcel in parcels if parcel.env_hash}
+        blobs = {blob.key: blob for parcel in parcels for blob in parcel.blobs}
         try:
-            self._send_missing(envelopes)
-            refusals = list(self._write_turns(parcels))
-            self._send_missing(envelopes)
-        except RedisError as exc:
+            self._send_gone(blobs.values(), self._run(list(self._renewals(blobs.values()))))
+            commands = [*self._writes(parcels), *self._renewals(blobs.values())]
+            answers = self._run(commands)
+            self._send_gone(blobs.values(), answers[len(answers) - len(blobs) :])
+        except (RedisError, OSError) as exc:
             raise TransportError(type(exc).__name__) from exc
-        return refusals
+        return list(_refusals(commands, answers))
 
     def close(self) -> None:
         """Close the connection pool."""
-        self._redis.close()
+        if self._client is not None:
+            self._client.close()
+        if self._make is not None:
+            self._client = None
 
-    def _send_missing(self, envelopes: Mapping[str, bytes | None]) -> None:
-        """Renew each envelope, and store those that the buffer no longer has (or never had)."""
-        if not envelopes:
+    def _redis(self) -> Any:
+        if self._client is None and self._make is not None:
+            self._client = self._make()
+        return self._client
+
+    def _renewals(self, blobs: Iterable[Blob]) -> Iterator[_Command]:
+        for blob in blobs:
+            yield (_RENEW, blob.key, self._ttl_ms), ()
+
+    def _send_gone(self, blobs: Iterable[Blob], renewed: Sequence[object]) -> None:
+        """Store the blobs that the buffer no longer has, or never had."""
+        gone = [blob for blob, answer in zip(blobs, renewed, strict=True) if answer == 0]
+        for answer in renewed:
+            if isinstance(answer, Exception):
+                raise answer
+        if not gone:
             return
-        with self._redis.pipeline(transaction=False) as pipe:
-            for env_hash in envelopes:
-                pipe.eval(_RENEW, 1, envelope_key(env_hash), self._ttl_ms)
-            found = pipe.execute()
-        gone = [env_hash for env_hash, renewed in zip(envelopes, found, strict=True) if not renewed]
-        with self._redis.pipeline(transaction=False) as pipe:
-            for env_hash in gone:
-                if (envelope := envelopes[env_hash]) is not None:
-                    pipe.set(envelope_key(env_hash), envelope, px=self._ttl_ms)
+        with self._redis().pipeline(transaction=False) as pipe:
+            for blob in gone:
+                pipe.set(blob.key, blob.data, px=self._ttl_ms)
             pipe.execute()
 
-    def _write_turns(self, parcels: Sequence[Parcel]) -> Iterator[Refusal]:
-        """One turn and its two sets per parcel; an answer that is an error belongs to that parcel alone."""
-        with self._redis.pipeline(transaction=False) as pipe:
-            for parcel in parcels:
-                key = parcel.key
-                pipe.set(
-                    turn_key(key.table_id, key.hand_number, key.agent_id, key.action_index),
-                    parcel.record,
-                    px=self._ttl_ms,
-                )
-                hand = hand_key(key.table_id, key.hand_number, key.agent_id)
-                pipe.eval(_ADD, 1, hand, self._ttl_ms, key.action_index)
-                pipe.eval(_ADD, 1, agents_key(key.table_id, key.hand_number), self._ttl_ms, key.agent_id)
-            answers = pipe.execute(raise_on_error=False)
-        for index in range(len(parcels)):
-            errors = [
-                answer for answer in answers[3 * index : 3 * index + 3] if isinstance(answer, Exception)
-            ]
-            if errors:
-                yield Refusal(index, type(errors[0]).__name__, retryable=True)
+    def _writes(self, parcels: Sequence[Parcel]) -> Iterator[_Command]:
+        """Each turn, and the two sets of each hand that the batch touches."""
+        hands: dict[str, tuple[list[int], list[object]]] = {}
+        agents: dict[str, tuple[list[int], list[object]]] = {}
+        for place, parcel in enumerate(parcels):
+            key = parcel.key
+            name = turn_key(key.table_id, key.hand_number, key.agent_id, key.action_index)
+            yield ("SET", name, parcel.record, "PX", self._ttl_ms), (place,)
+            for sets, set_name, member in (
+                (hands, hand_key(key.table_id, key.hand_number, key.agent_id), key.action_index),
+                (agents, agents_key(key.table_id, key.hand_number), key.agent_id),
+            ):
+                places, members = sets.setdefault(set_name, ([], []))
+                places.append(place)
+                members.append(member)
+        for set_name, (places, members) in (*hands.items(), *agents.items()):
+            yield (_ADD, set_name, self._ttl_ms, *dict.fromkeys(members)), tuple(places)
+
+    def _run(self, commands: Sequence[_Command]) -> list[Any]:
+        """Run commands in one pipeline; an answer that is an error belongs to its own command alone.
+
+        Scripts go by their hash. A server that does not know one yet is told once, and the batch is repeated:
+        writing twice is the same as once.
+        """
+        if not commands:
+            return []
+        from redis.exceptions import NoScriptError
+
+        answers = self._pipeline(commands, by_hash=True)
+        if any(isinstance(answer, NoScriptError) for answer in answers):
+            answers = self._pipeline(commands, by_hash=False)
+        return answers
+
+    def _pipeline(self, commands: Sequence[_Command], *, by_hash: bool) -> list[Any]:
+        with self._redis().pipeline(transaction=False) as pipe:
+            for (verb, *rest), _ in commands:
+                if verb in _HASHES:
+                    verb, script = ("EVALSHA", _HASHES[verb]) if by_hash else ("EVAL", verb)
+                    rest = [script, 1, *rest]
+                pipe.execute_command(verb, *rest)
+            answers: list[Any] = pipe.execute(raise_on_error=False)
+        return answers
+
+
+_HASHES: Final[dict[object, str]] = {
+    script: hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest() for script in (_RENEW, _ADD)
+}
+
+
+def _refusals(commands: Sequence[_Command], answers: Sequence[object]) -> Iterator[Refusal]:
+    refused: dict[int, str] = {}
+    for (_, places), answer in zip(commands, answers, strict=True):
+        if isinstance(answer, Exception):
+            for place in places:
+                refused.setdefault(place, _reason(answer))
+    for place, reason in sorted(refused.items()):
+        yield Refusal(place, reason, retryable=True)
+
+
+def _reason(error: Exception) -> str:
+    """One word: what Redis calls it where it is one of its own (``OOM``, ``READONLY``), else its class."""
+    word = str(error).partition(" ")[0]
+    return word if word.isupper() and len(word) < 20 else type(error).__name__
+
+
+def _bounds(config: Config) -> dict[str, Any]:
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
+    return {
+        "socket_connect_timeout": config.connect_timeout,
+        "socket_timeout": config.write_timeout,
+        "retry": Retry(NoBackoff(), 0),
+    }
+
+
+def _sentinel(spread: SpreadUrl, config: Config) -> "Redis":
+    from redis.sentinel import Sentinel
+
+    login = {"username": spread.username, "password": spread.password, "ssl": spread.tls}
+    known = Sentinel(spread.hosts, sentinel_kwargs=_bounds(config), **_bounds(config), **login)
+    master: Redis = known.master_for(spread.service or "", db=spread.db, protocol=2)
+    return master
+
+
+def _cluster(spread: SpreadUrl, config: Config) -> "Redis":
+    from redis.cluster import ClusterNode, RedisCluster
+
+    nodes = [ClusterNode(host, port) for host, port in spread.hosts]
+    login = {"username": spread.username, "password": spread.password, "ssl": spread.tls}
+    cluster: Any = RedisCluster(startup_nodes=nodes, protocol=2, **_bounds(config), **login)
+    made: Redis = cluster
+    return made

@@ -20,6 +20,8 @@ FAST: dict[str, Any] = {"backoff_seconds": 0.001, "backoff_limit_seconds": 0.002
 class Gate:
     """A transport over a real memory buffer that can be shut, refuse, or fail a number of times."""
 
+    takes_dictionaries = True
+
     def __init__(self, failures: int = 0) -> None:
         self.memory = MemoryTransport()
         self.open = threading.Event()
@@ -164,7 +166,7 @@ def test_a_turn_that_cannot_be_encoded_is_counted() -> None:
     client = Client(transport=transport)
     with Seat(client).turn(1) as turn:
         turn.response("ok")
-        turn.adjustments.append("not an adjustment")  # type: ignore[arg-type]
+        turn.adjustments = ("not an adjustment",)  # type: ignore[assignment]
     client.flush()
     assert client.stats().lost == {"encode:AttributeError": 1}
 
@@ -196,4 +198,4 @@ def test_damaged_bytes_are_not_a_record() -> None:
     data = bytearray(next(iter(transport._turns.values())).record)
     data[len(data) // 2] ^= 0x40
     with pytest.raises(RecordError):
-        decode(bytes(data))
+        decode(bytes(data), dictionary=next(iter(transport._turns.values())).dictionary.data)  # type: ignore[union-attr]

@@ -9,11 +9,18 @@ from typing import Any
 
 import pytest
 
-from capture_sdk import Client, Config, ConfigError
-from capture_sdk.codec import decode
+from capture_sdk import Client, Config, ConfigError, TurnRecord
+from capture_sdk.codec import decode, dictionary_hash
 from capture_sdk.config import from_env, masked_url
-from capture_sdk.keys import agents_key, encode_id, hand_key, turn_key
+from capture_sdk.keys import agents_key, dictionary_key, encode_id, hand_key, turn_key
 from tests.build import ENVELOPE, HAND, TABLE, Seat, redis_client
+
+def stored(redis: Any, key: str) -> TurnRecord:
+    """A record as a reader finds it, with its dictionary."""
+    data = redis.get(key)
+    needed = dictionary_hash(data)
+    return decode(data, dictionary=None if needed is None else redis.get(dictionary_key(needed)))
+
 
 ENV_HASH = hashlib.sha256(ENVELOPE.encode()).hexdigest()
 
@@ -25,7 +32,9 @@ def test_the_four_keys_are_written_as_agreed(redis: Any) -> None:
         b"hand:table-7:42:river-rat",
         b"agents:table-7:42",
         f"env:{ENV_HASH}".encode(),
+        *redis.keys("dict:*"),
     }
+    assert len(redis.keys("dict:*")) == 1
     assert redis.get(f"env:{ENV_HASH}") == ENVELOPE.encode()
     assert redis.smembers("hand:table-7:42:river-rat") == {b"7"}
     assert redis.smembers("agents:table-7:42") == {b"river-rat"}
@@ -75,7 +84,7 @@ def test_a_changed_strategy_mints_a_new_envelope_and_the_old_one_stays(redis: An
     at.play(2, envelope=ENVELOPE + "Be bolder now.")
     assert len(redis.keys("env:*")) == 2
     for index in (1, 2):
-        record = decode(redis.get(turn_key(TABLE, HAND, "river-rat", index)))
+        record = stored(redis, turn_key(TABLE, HAND, "river-rat", index))
         assert record.prompt is not None
         whole = record.with_envelope(redis.get(f"env:{record.prompt.env_hash}"))
         assert whole.prompt is not None
@@ -108,7 +117,7 @@ def test_no_credential_reaches_the_buffer(redis: Any) -> None:
     at = Seat(redis_client(redis))
     at.outbox.send({"type": "enter", "agentToken": "tok-c0ffee-c0ffee"})
     at.play(1, knowledge={"agentToken": "tok-c0ffee-c0ffee"})
-    record = decode(redis.get(turn_key(TABLE, HAND, "river-rat", 1)))
+    record = stored(redis, turn_key(TABLE, HAND, "river-rat", 1))
     assert b"c0ffee" not in (record.knowledge or b"") + (record.decision or b"")
     assert at.sent[-1]["agentToken"] == "tok-c0ffee-c0ffee"
 

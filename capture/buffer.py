@@ -4,18 +4,20 @@ An agent's read touches that agent's keys only. A buffer that cannot be reached 
 ``BufferUnavailable``; something that is not in it is simply not in the answer.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Self
 
+from django.conf import settings
 from django_redis import get_redis_connection
 from redis.exceptions import RedisError
 
-from capture_sdk.codec import decode
+from capture_sdk.codec import decode, dictionary_hash, standalone
 from capture_sdk.errors import RecordError
-from capture_sdk.keys import agents_key, envelope_key, hand_key, turn_key
+from capture_sdk.keys import agents_key, dictionary_key, envelope_key, hand_key, turn_key
 from capture_sdk.records import TurnKey, TurnRecord
+from capture_sdk.transports.redis import RedisTransport
 
 _CHUNK: Final = 100  # turns a pipeline: bounds one reply to a few megabytes
 
@@ -28,7 +30,8 @@ class BufferUnavailable(Exception):
 class BufferedTurn:
     """One turn as the buffer holds it. ``record`` is None when its bytes do not read as a record.
 
-    ``raw`` is the encoded record, ``ttl_ms`` the milliseconds it has left.
+    ``raw`` is the encoded record, which stands alone, ``ttl_ms`` the milliseconds it has left. ``needs`` is the
+    hash of a dictionary that has gone, without which nothing of the turn can be read.
     """
 
     agent_id: str
@@ -36,6 +39,7 @@ class BufferedTurn:
     raw: bytes
     record: TurnRecord | None
     ttl_ms: int
+    needs: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,11 @@ class Buffer:
         """The buffer that the settings name. Opens no connection yet."""
         return cls(get_redis_connection("capture"))
 
+    @staticmethod
+    def writer() -> RedisTransport:
+        """The SDK's own writer, on the server's connections: no second one knows the keys and their TTL rule."""
+        return RedisTransport(get_redis_connection("capture"), ttl_seconds=settings.CAPTURE_TTL_SECONDS)
+
     def agents(self, table_id: str, hand_number: int) -> set[str]:
         """Every agent that has captured a turn in the hand (the operator's fan-out)."""
         members = self._ask([("smembers", agents_key(table_id, hand_number))])[0]
@@ -74,8 +83,7 @@ class Buffer:
     def envelopes(self, hashes: Iterable[str]) -> dict[str, bytes]:
         """The envelopes of these hashes that are still there."""
         wanted = sorted(set(hashes))
-        bodies = self._ask([("get", envelope_key(env_hash)) for env_hash in wanted])
-        return {env_hash: body for env_hash, body in zip(wanted, bodies, strict=True) if body is not None}
+        return self._blobs(wanted, envelope_key)
 
     def lives(self, hands: Mapping[tuple[str, int], Sequence[str]]) -> dict[tuple[str, int, str], AgentLife]:
         """For each hand and agent, what is still in the buffer and how long it has left."""
@@ -97,11 +105,18 @@ class Buffer:
         where = partial(TurnKey, table_id, hand_number, agent_id)
         keys = [turn_key(table_id, hand_number, agent_id, index) for index in indexes]
         answers = self._ask([(verb, key) for key in keys for verb in ("get", "pttl")])
+        needed = {needs for raw in answers[0::2] if raw is not None and (needs := dictionary_hash(raw))}
+        dictionaries = self._blobs(sorted(needed), dictionary_key)
         return [
-            BufferedTurn(agent_id, index, raw, _readable(raw, where(index)), max(ttl, 0))
+            _turn(where(index), raw, max(ttl, 0), dictionaries)
             for index, raw, ttl in zip(indexes, answers[0::2], answers[1::2], strict=True)
             if raw is not None
         ]
+
+    def _blobs(self, hashes: Sequence[str], key: Callable[[str], str]) -> dict[str, bytes]:
+        """The shared bytes of these hashes that are still there."""
+        bodies = self._ask([("get", key(each)) for each in hashes])
+        return {each: body for each, body in zip(hashes, bodies, strict=True) if body is not None}
 
     def _ask(self, commands: Sequence[tuple[str, str]]) -> list[Any]:
         if not commands:
@@ -116,13 +131,19 @@ class Buffer:
         return answers
 
 
-def _readable(raw: bytes, where: TurnKey) -> TurnRecord | None:
-    """The record, if the bytes are one and it says that it belongs where it was found."""
+def _turn(where: TurnKey, raw: bytes, ttl_ms: int, dictionaries: Mapping[str, bytes]) -> BufferedTurn:
+    """The turn, if its bytes are a record that says that it belongs where it was found."""
+    needs = dictionary_hash(raw)
+    dictionary = None if needs is None else dictionaries.get(needs)
+    if needs is not None and dictionary is None:
+        return BufferedTurn(where.agent_id, where.action_index, raw, None, ttl_ms, needs)
     try:
+        raw = standalone(raw, dictionary)
         record = decode(raw)
     except RecordError:
-        return None
-    return record if record.key == where else None
+        return BufferedTurn(where.agent_id, where.action_index, raw, None, ttl_ms)
+    found = record if record.key == where else None
+    return BufferedTurn(where.agent_id, where.action_index, raw, found, ttl_ms)
 
 
 def _hashes(turns: Iterable[BufferedTurn]) -> set[str]:
@@ -135,4 +156,4 @@ def _with_envelope(turn: BufferedTurn, envelopes: Mapping[str, bytes]) -> Buffer
     if record is None or record.prompt is None or record.prompt.env_hash is None:
         return turn
     whole = record.with_envelope(envelopes.get(record.prompt.env_hash))
-    return BufferedTurn(turn.agent_id, turn.action_index, turn.raw, whole, turn.ttl_ms)
+    return replace(turn, record=whole)

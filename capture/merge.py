@@ -223,6 +223,8 @@ def _captured(
     )
     record = hot.record if from_buffer and hot is not None else pinned.record if pinned is not None else None
     status, reason = prompt_status(record)
+    if record is None and from_buffer and hot is not None and hot.needs is not None:
+        status, reason = PromptStatus.UNAVAILABLE, "dictionary_gone"
     return CapturedTurn(
         key=key,
         source=Source.BUFFER if from_buffer else Source.DURABLE,
@@ -240,8 +242,10 @@ def prompt_status(record: TurnRecord | None) -> tuple[PromptStatus, str | None]:
     if record is None:
         return PromptStatus.MISMATCHED, "record_unreadable"
     if record.prompt is None:
-        return PromptStatus.UNAVAILABLE, "not_captured"
+        return PromptStatus.UNAVAILABLE, "too_large" if "prompt" in record.cut else "not_captured"
     status = record.prompt.status()
+    if "prompt" in record.rewritten and status is not PromptStatus.UNAVAILABLE:
+        return PromptStatus.MISMATCHED, "rewritten"  # by a policy: whole, and not what the model saw
     return status, "envelope_gone" if status is PromptStatus.UNAVAILABLE else None
 
 

@@ -12,6 +12,8 @@ urlpatterns = [
     path("hand-all", views.hand_all, name="hand-all"),
     path("promote", views.promote, name="promote"),
     path("recent-hands", views.recent_hands, name="recent-hands"),
+    path("turns", views.turns, name="turns"),
+    path("charges", views.charges, name="charges"),
     path("prompt", views.prompt, name="prompt"),
     re_path(r"^(?P<path>.*)$", csrf_exempt(views.unknown), name="unknown"),
 ]

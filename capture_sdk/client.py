@@ -21,8 +21,8 @@ class Client:
     """Opens turns and delivers them in the background.
 
     ``Client.from_env()`` is the usual way; ``Client(config)`` or ``Client(redis_url=…, …)`` takes settings (those of
-    ``Config``), ``transport=`` another way out (``MemoryTransport()`` in an agent's tests), ``ledger=`` another home for
-    charges. Raises ConfigError at once when a setting is wrong or unknown; a store that cannot be reached is
+    ``Config``), ``transport=`` another way out (``MemoryTransport()`` in an agent's tests), ``ledger=`` another home
+    for charges. Raises ConfigError at once when a setting is wrong or unknown; a store that cannot be reached is
     tolerated, and its turns are counted as lost.
     """
 
@@ -41,7 +41,9 @@ class Client:
         self._ledger = ledger or (HttpLedger(self._config) if self._config.base_url else None)
 
     @classmethod
-    def from_env(cls, *, transport: Transport | None = None, ledger: Ledger | None = None, **options: Any) -> Self:
+    def from_env(
+        cls, *, transport: Transport | None = None, ledger: Ledger | None = None, **options: Any
+    ) -> Self:
         """Read AGENT_CAPTURE_REDIS_URL and its siblings (see ``capture_sdk.config``); ``options`` win over them."""
         config = configuration.from_env(**options)
         if config is None:
@@ -79,7 +81,9 @@ class Client:
         Raises ConfigError when the client was given no ledger to write to.
         """
         if self._ledger is None:
-            raise ConfigError("charges need a ledger: set base_url and service_key, or give the client ledger=")
+            raise ConfigError(
+                "charges need a ledger: set base_url and service_key, or give the client ledger="
+            )
         self._ledger.record(charge)
 
     def stats(self) -> Stats:

@@ -10,6 +10,7 @@ AGENT_CAPTURE_ENCRYPTION_KEY   a Fernet key, for rules that say "encrypt"
 """
 
 import difflib
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -65,17 +66,17 @@ class Config:
             object.__setattr__(self, "base_url", checked_base_url(self.base_url))
             if not self.service_key:
                 raise ConfigError("base_url needs service_key: a service key with the scope ingest")
-        for name in ("ttl_seconds", "queue_items", "queue_bytes", "batch_items", "max_record_bytes", "max_attempts"):
-            self._check(name, int, smallest=1)
         for each in fields(self):
-            if each.type == "float" or each.type is float:
+            if each.type is int:
+                self._check(each.name, int, smallest=1)
+            elif each.type is float:
                 self._check(each.name, (int, float), smallest=0)
 
     def _check(self, name: str, kind: type | tuple[type, ...], *, smallest: int) -> None:
         value = getattr(self, name)
         if isinstance(value, bool) or not isinstance(value, kind):
             raise ConfigError(f"{name} must be a number, not {type(value).__name__}")
-        if not value >= smallest or value == float("inf"):
+        if not smallest <= float(value) < math.inf:  # type: ignore[arg-type]
             raise ConfigError(f"{name} must be at least {smallest}, not {value}")
 
     @classmethod
@@ -121,7 +122,9 @@ def from_env(environ: Mapping[str, str] | None = None, **options: Any) -> Config
     if base_url is not None:
         checked_base_url(base_url, name="AGENT_CAPTURE_URL")
         if service_key is None and "service_key" not in options:
-            raise ConfigError("AGENT_CAPTURE_URL needs AGENT_CAPTURE_SERVICE_KEY: a key with the scope ingest")
+            raise ConfigError(
+                "AGENT_CAPTURE_URL needs AGENT_CAPTURE_SERVICE_KEY: a key with the scope ingest"
+            )
     read: dict[str, Any] = {
         "redis_url": redis_url,
         "base_url": base_url,

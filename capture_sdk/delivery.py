@@ -334,7 +334,16 @@ class Delivery:
 
 def fitting(record: TurnRecord, limit: int) -> TurnRecord:
     """The record without its largest parts, until it fits: what it cannot keep it names as cut."""
-    for name in ("artifacts", "knowledge", "prompt", "response", "reasoning", "attempts", "decision", "unsent"):
+    for name in (
+        "artifacts",
+        "knowledge",
+        "prompt",
+        "response",
+        "reasoning",
+        "attempts",
+        "decision",
+        "unsent",
+    ):
         if len(packed(record)) <= limit:
             break
         record = record.without(name)

@@ -47,7 +47,9 @@ class Poster:
         try:
             answer = self._pool.request("POST", self._base + path, body=body, headers=headers, redirect=False)
         except urllib3.exceptions.HTTPError as exc:
-            raise TransportError(type(exc).__name__) from None  # its text names the address and no more is needed
+            raise TransportError(
+                type(exc).__name__
+            ) from None  # its text names the address and no more is needed
         if answer.status != 200:
             raise TransportError(
                 f"http_{answer.status}",

@@ -4,7 +4,7 @@ import datetime
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from capture_sdk.freeze import unpack
 from capture_sdk.prompt import Prompt
@@ -111,7 +111,9 @@ class TurnRecord:
 
     def without(self, *fields: str) -> "TurnRecord":
         """The same record without these fields, which it then names as cut: for what is too large to keep."""
-        return replace(self, cut=(*self.cut, *fields), **dict.fromkeys(fields))
+        emptied: dict[str, Any] = {name: {} if name == "artifacts" else None for name in fields}
+        emptied |= {name: () for name in fields if name == "attempts"}
+        return replace(self, cut=(*self.cut, *fields), **emptied)
 
     def with_envelope(self, envelope: bytes | None) -> "TurnRecord":
         """The same record with its prompt's envelope put back (or marked as missing)."""

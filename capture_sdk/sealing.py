@@ -69,7 +69,9 @@ def charge_of(turn: Turn, **changes: Any) -> Charge:
     tokens = total(turn.tokens)
     sent = sent_action(messages) if messages is not None else None
     parsed = None if turn.action is None else (scalar(turn.action), scalar(turn.amount))
-    is_clamped = not turn.is_fallback and parsed is not None and messages is not None and differs(parsed, sent)
+    is_clamped = (
+        not turn.is_fallback and parsed is not None and messages is not None and differs(parsed, sent)
+    )
     taken = parsed or sent or (None, None)
     fields: dict[str, Any] = {
         "key": turn.key,
@@ -196,4 +198,3 @@ def _prompt(
 def _messages_text(messages: tuple[bytes, bool]) -> str:
     """Chat messages as one text: compact JSON, in their own order, every character as it is."""
     return json.dumps(jsonable(unpack(settle(*messages))), ensure_ascii=False, separators=(",", ":"))
-

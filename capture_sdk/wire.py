@@ -26,6 +26,7 @@ WRITTEN: Final = "written"
 ENVELOPE_NEEDED: Final = "envelope_needed"
 REFUSED: Final = "refused"
 
+_MOST_ATTEMPTS: Final = 2**31 - 1  # what the ledger's column holds
 _KEY: Final = ("tableId", "handNumber", "agentId", "actionIndex")
 
 
@@ -75,7 +76,9 @@ def charge_from_json(item: Mapping[str, Any]) -> Charge:
         if item.get(camel) is not None
     }
     if "charged_at" not in given:
-        raise RecordError("chargedAt is missing: the time in ISO 8601 with its offset, such as 2026-01-31T12:00:00Z")
+        raise RecordError(
+            "chargedAt is missing: the time in ISO 8601 with its offset, such as 2026-01-31T12:00:00Z"
+        )
     return Charge(key=key, **given)
 
 
@@ -98,12 +101,16 @@ def _checked(name: str, camel: str, value: Any) -> Any:
         wanted: tuple[type, ...] = (int, float, str)
     elif name.startswith("is_"):
         wanted = (bool,)
-    elif name.endswith(("tokens", "micros")) or name == "attempts":
+    elif name == "attempts":
+        return min(checked_index(camel, value), _MOST_ATTEMPTS)
+    elif name.endswith(("tokens", "micros")):
         return checked_index(camel, value)
     else:
         wanted = (str,)
     if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
-        raise RecordError(f"{camel} must be {' or '.join(kind.__name__ for kind in wanted)}, not {type(value).__name__}")
+        raise RecordError(
+            f"{camel} must be {' or '.join(kind.__name__ for kind in wanted)}, not {type(value).__name__}"
+        )
     return value
 
 
@@ -113,7 +120,9 @@ def _time(camel: str, value: Any) -> datetime.datetime:
     try:
         time = datetime.datetime.fromisoformat(value)
     except ValueError:
-        raise RecordError(f"{camel} is {value[:40]!r}: ISO 8601 is wanted, such as 2026-01-31T12:00:00Z") from None
+        raise RecordError(
+            f"{camel} is {value[:40]!r}: ISO 8601 is wanted, such as 2026-01-31T12:00:00Z"
+        ) from None
     if time.tzinfo is None:
         raise RecordError(f"{camel} is {value[:40]!r}, which names no offset: write Z for UTC")
     return time
@@ -125,4 +134,3 @@ def _camel(name: str) -> str:
 
 
 _CHARGE_FIELDS: Final = {each.name: _camel(each.name) for each in fields(Charge) if each.name != "key"}
-

@@ -141,6 +141,14 @@ class Row:
         return [_item(f"message {place}", message) for place, message in enumerate(messages, start=1)]
 
     @cached_property
+    def unsent(self) -> list[Item]:
+        """The messages whose send failed, each with what stopped it."""
+        frozen = self.record.unsent if self.record is not None else None
+        failed = unpack(frozen) if frozen is not None else []
+        messages = failed if isinstance(failed, list) else [failed]
+        return [_item(f"unsent {place}", message) for place, message in enumerate(messages, start=1)]
+
+    @cached_property
     def response(self) -> Excerpt | None:
         """The raw answer; None when it was not captured."""
         return _excerpt(self.record.response if self.record is not None else None, SHOWN_CHARACTERS)

@@ -8,6 +8,7 @@ ApiError
 ├── NotAllowed    405  another method is needed
 ├── Gone          410  it was there, and is no longer
 ├── TooLarge      413  the body is larger than it may be
+├── BadEncoding   415  the body is compressed in a way that is not taken
 ├── Damaged       500  what was written reads back different; nothing was kept
 └── Unavailable   503  a store does not answer
 """
@@ -69,6 +70,11 @@ class Gone(ApiError):
 class TooLarge(ApiError):
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     code = "too_large"
+
+
+class BadEncoding(ApiError):
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+    code = "bad_encoding"
 
 
 class Damaged(ApiError):

@@ -1,13 +1,13 @@
 """The way in: method, key, scope and parameters, checked before a view sees the request."""
 
 import functools
-import json
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
+from capture.api.bodies import MAX_COMMAND_BYTES, read_json
 from capture.api.errors import (
     ApiError,
     BadValue,
@@ -15,7 +15,6 @@ from capture.api.errors import (
     Forbidden,
     NoKey,
     NotAllowed,
-    TooLarge,
     Unavailable,
 )
 from capture.auth import Scope, ServiceKey, find_key
@@ -26,8 +25,6 @@ from capture_sdk.keys import checked_id, checked_index
 from capture_sdk.records import TurnKey
 
 Value = TypeVar("Value")
-
-MAX_COMMAND_BYTES: Final = 64 * 1024  # a command names a hand and an agent; anything larger is a mistake
 
 
 class ServiceRequest(HttpRequest):
@@ -43,15 +40,20 @@ class View(Protocol):
     def __call__(self, request: ServiceRequest) -> HttpResponse: ...
 
 
-def endpoint(method: str, *scopes: Scope) -> Callable[[View], Callable[[HttpRequest], HttpResponse]]:
-    """Make a view an endpoint: this method alone, for keys with at least one of ``scopes``."""
+def endpoint(
+    method: str, *scopes: Scope, is_batch: bool = False
+) -> Callable[[View], Callable[[HttpRequest], HttpResponse]]:
+    """Make a view an endpoint: this method alone, for keys with at least one of ``scopes``.
+
+    A batch reads its own body; every other POST has its parameters there.
+    """
 
     def wrap(view: View) -> Callable[[HttpRequest], HttpResponse]:
         @csrf_exempt
         @functools.wraps(view)
         def checked(request: HttpRequest) -> HttpResponse:
             try:
-                return view(_admit(request, method, frozenset(scopes)))
+                return view(_admit(request, method, frozenset(scopes), is_batch=is_batch))
             except ApiError as error:
                 return error.response()
             except StoresUnavailable as exc:
@@ -102,7 +104,7 @@ def number_of(request: ServiceRequest, name: str, *, default: int | None, most: 
     return number
 
 
-def _admit(request: HttpRequest, method: str, scopes: frozenset[Scope]) -> ServiceRequest:
+def _admit(request: HttpRequest, method: str, scopes: frozenset[Scope], *, is_batch: bool) -> ServiceRequest:
     key = find_key(request.headers.get("X-Service-Key", ""))
     if key is None:
         raise NoKey("a valid key is needed in the header X-Service-Key")
@@ -113,21 +115,11 @@ def _admit(request: HttpRequest, method: str, scopes: frozenset[Scope]) -> Servi
         raise Forbidden(f"the key {key.name!r} lacks the scope {needed}")
     admitted = cast(ServiceRequest, request)
     admitted.key = key
-    admitted.params = _body(request) if method == "POST" else request.GET.dict()
+    if method == "POST":
+        admitted.params = {} if is_batch else read_json(request, MAX_COMMAND_BYTES)
+    else:
+        admitted.params = request.GET.dict()
     return admitted
-
-
-def _body(request: HttpRequest) -> Mapping[str, object]:
-    content = request.read(MAX_COMMAND_BYTES + 1)  # bounded by us, whatever the header claims
-    if len(content) > MAX_COMMAND_BYTES:
-        raise TooLarge(f"the body is larger than {MAX_COMMAND_BYTES} bytes")
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as exc:
-        raise BadValue("the body is not JSON") from exc
-    if not isinstance(found, dict):
-        raise BadValue("the body must be a JSON object")
-    return found
 
 
 def _given(request: ServiceRequest, name: str) -> object:

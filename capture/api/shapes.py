@@ -138,9 +138,11 @@ def _record_json(record: TurnRecord | None) -> Json:
         "prompt": jsonable(whole),
         "promptSha256": None if prompt is None else prompt.sha256,
         "envHash": None if prompt is None else prompt.env_hash,
+        "promptIsMessages": prompt is not None and prompt.is_messages,
         "response": jsonable(record.response),
         "reasoning": jsonable(record.reasoning),
         "decision": _thawed(record.decision),
+        "unsent": _thawed(record.unsent),
         "action": record.action,
         "amount": jsonable(record.amount),
         "adjustments": [_adjustment_json(each) for each in record.adjustments],
@@ -153,14 +155,19 @@ def _record_json(record: TurnRecord | None) -> Json:
         "latencyMs": jsonable(record.latency_ms),
         "error": record.error,
         "redactions": dict(record.redactions),
+        "policy": record.policy,
+        "rewritten": list(record.rewritten),
+        "cut": list(record.cut),
+        "artifacts": {sha256: jsonable(body) for sha256, body in record.artifacts.items()},
         "clientId": record.client_id,
         "sequence": record.sequence,
     }
 
 
 _UNREADABLE: Final[Json] = dict.fromkeys(
-    """capturedAt knowledge prompt promptSha256 envHash response reasoning decision action amount adjustments
-    attempts model provider routing usage costMicros latencyMs error redactions clientId sequence""".split()
+    """capturedAt knowledge prompt promptSha256 envHash promptIsMessages response reasoning decision unsent
+    action amount adjustments attempts model provider routing usage costMicros latencyMs error redactions policy
+    rewritten cut artifacts clientId sequence""".split()
 )
 
 

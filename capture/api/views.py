@@ -4,8 +4,9 @@ from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from capture import hands, pin
+from capture import hands, ingest, pin
 from capture.api import shapes
+from capture.api.bodies import read_items
 from capture.api.errors import Gone, NoKey, NotFound, Unavailable
 from capture.api.requests import ServiceRequest, agent_of, endpoint, hand_of, number_of, turn_of
 from capture.auth import Scope, find_key
@@ -32,6 +33,18 @@ def promote(request: ServiceRequest) -> HttpResponse:
     table_id, hand_number = hand_of(request)
     outcome = pin.promote(table_id, hand_number, agent_id=agent_of(request), by=f"key:{request.key.name}")
     return _json(shapes.pin_json(outcome))
+
+
+@endpoint("POST", Scope.INGEST, is_batch=True)
+def turns(request: ServiceRequest) -> HttpResponse:
+    """Take a batch of turns for the buffer."""
+    return _json(ingest.outcomes_json(ingest.take_turns(read_items(request, "turns"), key=request.key)))
+
+
+@endpoint("POST", Scope.INGEST, is_batch=True)
+def charges(request: ServiceRequest) -> HttpResponse:
+    """Take a batch of charges for the ledger."""
+    return _json(ingest.outcomes_json(ingest.take_charges(read_items(request, "charges"), key=request.key)))
 
 
 @endpoint("GET", Scope.READ_ALL)

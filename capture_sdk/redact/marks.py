@@ -12,9 +12,12 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from capture_sdk.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
 
 _DIGEST_BYTES: Final = 16
 _SHORTEST_KEY: Final = 16
@@ -85,9 +88,10 @@ def decrypt(mark: str, key: bytes) -> bytes:
     if not mark.startswith("[ENCRYPTED:") or not MARK.fullmatch(mark):
         raise ValueError("not an [ENCRYPTED:…] mark")
     try:
-        return _fernet(key).decrypt(mark[:-1].rpartition(":")[2].encode("ascii"))
+        value: bytes = _fernet(key).decrypt(mark[:-1].rpartition(":")[2].encode("ascii"))
     except InvalidToken:
         raise ValueError("the mark was made with another key, or is damaged") from None
+    return value
 
 
 def slug(name: str) -> str:
@@ -95,7 +99,7 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9_.*-]+", "-", name.lower()).strip("-")[:64] or "rule"
 
 
-def _fernet(key: bytes) -> "Fernet":  # type: ignore[name-defined]  # noqa: F821
+def _fernet(key: bytes) -> "Fernet":
     try:
         from cryptography.fernet import Fernet
     except ImportError as exc:

@@ -40,6 +40,7 @@ _INNOCENT_FIRSTS: Final = frozenset("eos bos pad unk sep cls mask stop special e
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-zà-ÿ])|[A-Z]?[a-zà-ÿ]+|\d+")
 _LONGEST: Final = 200  # a longer name is a text
 
+
 @lru_cache(maxsize=4_096)
 def is_secret_name(name: str) -> bool:
     """Whether a field of this name holds a credential."""
@@ -73,7 +74,11 @@ def _is_secret_at(words: list[str], place: int) -> bool:
     alone = words[place] in _ALONE
     if not alone and pair not in _PAIRS:
         return False
-    if alone and words[place] in ("token", "signature", "sig") and words[max(place - 1, 0)] in _INNOCENT_FIRSTS:
+    if (
+        alone
+        and words[place] in ("token", "signature", "sig")
+        and words[max(place - 1, 0)] in _INNOCENT_FIRSTS
+    ):
         return False
     return not any(word in _INNOCENT_ENDS for word in words[place + 1 :])
 

@@ -189,7 +189,8 @@ def _prefixed() -> re.Pattern[str]:
 
 # For the first look, which sees words: a prefix with a dot in it is a word of its own.
 KEY_LOOKS: Final = tuple(
-    look.encode() for look in (*(prefix for prefix, _ in _KEY_SHAPES if "." not in prefix), "eyJ", "sk-", "-us")
+    look.encode()
+    for look in (*(prefix for prefix, _ in _KEY_SHAPES if "." not in prefix), "eyJ", "sk-", "-us")
 )
 KEY_WORDS: Final = frozenset(prefix.split(".")[0].encode() for prefix, _ in _KEY_SHAPES if "." in prefix)
 SHORTEST_KEY: Final = 13  # of the words that keys are made of
@@ -237,7 +238,8 @@ PATTERNS: Final = (
         Look.KEYS,
         (":AA", "."),
         re.compile(
-            r"(?<![\w-])(?:\d{8,10}:AA[\w-]{32,}+|[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,}+)(?![\w-])", re.ASCII
+            r"(?<![\w-])(?:\d{8,10}:AA[\w-]{32,}+|[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,}+)(?![\w-])",
+            re.ASCII,
         ),
         _is_random,
     ),
@@ -285,14 +287,18 @@ PATTERNS: Final = (
         "iban",
         Look.NUMBERS,
         (),
-        re.compile(r"[A-Z][A-Z]\d\d(?<![\w-].{4})(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![\w-])", re.ASCII),
+        re.compile(
+            r"[A-Z][A-Z]\d\d(?<![\w-].{4})(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![\w-])", re.ASCII
+        ),
         _is_iban,
     ),
     Pattern(
         "ssn",
         Look.NUMBERS,
         ("-",),
-        re.compile(r"[0-8](?<![\w.-].)\d\d(?<!000)(?<!666)-(?!00)\d{2}-(?!0000)\d{4}(?![\w-]|\.\d)", re.ASCII),
+        re.compile(
+            r"[0-8](?<![\w.-].)\d\d(?<!000)(?<!666)-(?!00)\d{2}-(?!0000)\d{4}(?![\w-]|\.\d)", re.ASCII
+        ),
     ),
     Pattern(
         "phone",

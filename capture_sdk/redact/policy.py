@@ -2,8 +2,8 @@
 
 A rule has a path, an action and a reason. Paths are dotted, from the record's root
 (``knowledge.notes.3``, ``decision.*.note``, ``prompt``, ``response``); ``*`` is one step, ``**`` any number
-of them, a bare key is that key at any depth. A dot or a backslash within a key is written ``\\.`` and ``\\\\``. The first
-rule that matches decides.
+of them, a bare key is that key at any depth. A dot or a backslash within a key is written ``\\.`` and ``\\\\``.
+The first rule that matches decides.
 """
 
 import hashlib
@@ -31,7 +31,9 @@ class Action(StrEnum):
     MASK = "mask"  # [REDACTED:rule:length]
     HASH = "hash"  # [HASHED:rule:length:digest]
     METADATA_ONLY = "metadata_only"  # {"$metadata": {type, bytes, sha256}}
-    ARTIFACT_ONLY = "artifact_only"  # {"$artifact": {type, bytes, sha256}}, the value apart, in the same record
+    ARTIFACT_ONLY = (
+        "artifact_only"  # {"$artifact": {type, bytes, sha256}}, the value apart, in the same record
+    )
     ENCRYPT = "encrypt"  # [ENCRYPTED:rule:length:token]
 
 
@@ -140,5 +142,3 @@ def _version(policy: CapturePolicy) -> str:
         return DEFAULTS_VERSION
     said = [policy.default_action, *([rule.path, rule.action, rule.reason] for rule in policy.rules)]
     return f"{DEFAULTS_VERSION}+{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]}"
-
-

@@ -3,13 +3,13 @@
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Any, Final
 
 from capture_sdk.freeze import MAX_DEPTH, repack, unpack
 from capture_sdk.prompt import text_bytes
+from capture_sdk.redact.looks import looks
 from capture_sdk.redact.marks import MARK
 from capture_sdk.redact.names import is_secret_name
-from capture_sdk.redact.looks import looks
 from capture_sdk.redact.patterns import Look, is_card
 from capture_sdk.redact.policy import Action, CapturePolicy, Path
 from capture_sdk.redact.texts import Span, spans
@@ -95,7 +95,9 @@ class Redactor:
         texts, keys = _gathered(value)
         whole = "\n".join(texts)
         kinds = looks(whole)
-        found = {span.look for span in spans(whole, self._known, kinds=kinds)} if kinds or self._known else set()
+        found = (
+            {span.look for span in spans(whole, self._known, kinds=kinds)} if kinds or self._known else set()
+        )
         if any(map(is_secret_name, keys)) or _NUMBERED & keys:
             found.add(Look.NAMES)
         return frozenset(found | ({Look.KEYS} & kinds))
@@ -259,20 +261,20 @@ def _gathered(value: object) -> tuple[list[str], set[str]]:
     """Every text in a thawed value, and every name of an entry. (A list that grows while it is walked.)"""
     texts: list[str] = []
     keys: set[str] = set()
-    nodes: list[object] = [value]
+    nodes: list[Any] = [value]
     for node in nodes:
         kind = type(node)
         if kind is str:
-            texts.append(node)  # type: ignore[arg-type]
+            texts.append(node)
         elif kind is dict:
-            keys.update(node)  # type: ignore[call-overload]
-            nodes.extend(node.values())  # type: ignore[attr-defined]
+            keys.update(node)
+            nodes.extend(node.values())
         elif kind is list:
-            if len(node) == 2 and type(node[0]) is str:  # type: ignore[arg-type,index]
-                keys.add(node[0])  # type: ignore[index]  # an entry of a $dict, perhaps
-            nodes.extend(node)  # type: ignore[call-overload]
+            if len(node) == 2 and type(node[0]) is str:
+                keys.add(node[0])  # an entry of a $dict, perhaps
+            nodes.extend(node)
         elif kind is bytes:
-            texts.append(node.decode("utf-8", "surrogateescape"))  # type: ignore[attr-defined]
+            texts.append(node.decode("utf-8", "surrogateescape"))
     return texts + [key for key in keys if len(key) >= _SHORTEST_LEARNED], keys
 
 

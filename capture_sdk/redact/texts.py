@@ -70,13 +70,20 @@ def _matches(pattern: Pattern, text: str) -> Iterator[Span]:
             if match.start() >= last:
                 break  # the next window's
             if match.end() == last + _OVERLAP:
-                match = pattern.regex.match(text, match.start()) or match  # it goes on: to its own end
-            secret = match[pattern.group]
-            if pattern.within is not None:
-                for first, end in pattern.within(secret):
-                    yield Span(match.start() + first, match.start() + end, pattern.name, look=pattern.look)
-            elif pattern.check(secret) and not _is_reference(secret):
-                yield Span(*match.span(pattern.group), pattern.name, look=pattern.look)
+                yield from _found(pattern, pattern.regex.match(text, match.start()))  # to its own end
+            else:
+                yield from _found(pattern, match)
+
+
+def _found(pattern: Pattern, match: re.Match[str] | None) -> Iterator[Span]:
+    if match is None:
+        return
+    secret = match[pattern.group]
+    if pattern.within is not None:
+        for first, end in pattern.within(secret):
+            yield Span(match.start() + first, match.start() + end, pattern.name, look=pattern.look)
+    elif pattern.check(secret) and not _is_reference(secret):
+        yield Span(*match.span(pattern.group), pattern.name, look=pattern.look)
 
 
 def _occurrences(value: str, text: str) -> Iterator[Span]:
@@ -143,12 +150,17 @@ def _assignments(text: str) -> Iterator[Span]:
                 yield span
                 passed = span.end
         elif between is None and (said := _PROSE.match(text, end)) and is_secret_name(text[start:end]):
-            if any(each.isdigit() for each in said[1]) and any(each.isalpha() for each in said[1]):
-                yield Span(*said.span(1), "secret-name")
+            yield from _said(said)
     if "earer" in text or "asic " in text or "EARER" in text:
         for match in _SCHEME_ALONE.finditer(text):
             if any(each.isdigit() for each in match[1]):
                 yield Span(*match.span(1), "authorization")
+
+
+def _said(said: re.Match[str]) -> Iterator[Span]:
+    """ "The password is hunter2": letters and digits mixed, where "the secret is patience" has none."""
+    if any(each.isdigit() for each in said[1]) and any(each.isalpha() for each in said[1]):
+        yield Span(*said.span(1), "secret-name")
 
 
 def _lowered(text: str) -> str:
@@ -172,9 +184,7 @@ class _Budget:
     left: int
 
 
-def _value(
-    text: str, start: int, end: int, between: re.Match[str], budget: _Budget
-) -> Span | None:
+def _value(text: str, start: int, end: int, between: re.Match[str], budget: _Budget) -> Span | None:
     """The value behind ``between``, without its quotes and its scheme; None where it holds no secret."""
     place = between.end()
     quoted = _QUOTED.match(text, place)

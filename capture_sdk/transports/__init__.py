@@ -2,18 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from capture_sdk.records import TurnKey
 
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Bytes that turns share, stored once under a key of their own: an envelope, or a dictionary."""
+    """Bytes that turns share, stored once under a key of their own: an envelope, or a dictionary.
+
+    ``data`` is None where the writer only knows the hash: if the store has them no longer, what needs them is
+    refused as ``blob_needed``, to be sent again with them.
+    """
 
     key: str
     hash: str
-    data: bytes
+    data: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,9 @@ class Refusal:
     index: int
     reason: str
     retryable: bool
+
+
+BLOB_NEEDED: Final = "blob_needed"
 
 
 class Transport(Protocol):

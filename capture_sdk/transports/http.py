@@ -12,7 +12,7 @@ from capture_sdk.config import Config
 from capture_sdk.errors import TransportError
 from capture_sdk.posting import Poster
 from capture_sdk.transports import Parcel, Refusal
-from capture_sdk.wire import ENVELOPE_NEEDED, REFUSED, TURNS_PATH, turn_json
+from capture_sdk.wire import ENVELOPE_NEEDED, REFUSED, TURNS_PATH, WRITTEN, turn_json
 
 _TOO_LARGE: Final = "http_413"
 
@@ -20,7 +20,9 @@ _TOO_LARGE: Final = "http_413"
 class HttpTransport:
     """Posts parcels to ``config.base_url`` with ``config.service_key``."""
 
-    takes_dictionaries = False  # what crosses the network stands alone; the server packs it for its own buffer
+    takes_dictionaries = (
+        False  # what crosses the network stands alone; the server packs it for its own buffer
+    )
 
     def __init__(self, config: Config) -> None:
         self._poster = Poster(config)
@@ -34,9 +36,9 @@ class HttpTransport:
             for place, result in zip(asked, again, strict=True):
                 results[place] = result
         return [
-            Refusal(place, str(each.get("reason") or "refused"), retryable=each["status"] != REFUSED)
+            Refusal(place, str(each.get("reason") or each["status"]), retryable=each["status"] != REFUSED)
             for place, each in enumerate(results)
-            if each["status"] in (REFUSED, ENVELOPE_NEEDED)
+            if each["status"] != WRITTEN
         ]
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ class MemoryTransport:
         """Keep every parcel; a repeat replaces itself."""
         with self._lock:
             for parcel in parcels:
-                self.blobs |= {blob.hash: blob.data for blob in parcel.blobs}
+                self.blobs |= {blob.hash: blob.data for blob in parcel.blobs if blob.data is not None}
                 self._turns[parcel.key] = parcel
         return []
 

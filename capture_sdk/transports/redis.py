@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from capture_sdk.config import SPREAD_SCHEMES, Config, SpreadUrl, spread_hosts
 from capture_sdk.errors import TransportError
 from capture_sdk.keys import agents_key, hand_key, turn_key
-from capture_sdk.transports import Blob, Parcel, Refusal
+from capture_sdk.transports import BLOB_NEEDED, Blob, Parcel, Refusal
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -68,13 +68,13 @@ class RedisTransport:
 
         blobs = {blob.key: blob for parcel in parcels for blob in parcel.blobs}
         try:
-            self._send_gone(blobs.values(), self._run(list(self._renewals(blobs.values()))))
-            commands = [*self._writes(parcels), *self._renewals(blobs.values())]
+            lacking = self._send_gone(blobs.values(), self._run(list(self._renewals(blobs.values()))))
+            commands = [*self._writes(parcels, lacking), *self._renewals(blobs.values())]
             answers = self._run(commands)
-            self._send_gone(blobs.values(), answers[len(answers) - len(blobs) :])
+            lacking |= self._send_gone(blobs.values(), answers[len(answers) - len(blobs) :])
         except (RedisError, OSError) as exc:
             raise TransportError(type(exc).__name__) from exc
-        return list(_refusals(commands, answers))
+        return list(_refusals(parcels, lacking, commands, answers))
 
     def close(self) -> None:
         """Close the connection pool."""
@@ -92,24 +92,27 @@ class RedisTransport:
         for blob in blobs:
             yield (_RENEW, blob.key, self._ttl_ms), ()
 
-    def _send_gone(self, blobs: Iterable[Blob], renewed: Sequence[object]) -> None:
-        """Store the blobs that the buffer no longer has, or never had."""
-        gone = [blob for blob, answer in zip(blobs, renewed, strict=True) if answer == 0]
+    def _send_gone(self, blobs: Iterable[Blob], renewed: Sequence[object]) -> set[str]:
+        """Store the blobs that the buffer no longer has; returns the keys of those it cannot."""
         for answer in renewed:
             if isinstance(answer, Exception):
                 raise answer
-        if not gone:
-            return
-        with self._redis().pipeline(transaction=False) as pipe:
-            for blob in gone:
-                pipe.set(blob.key, blob.data, px=self._ttl_ms)
-            pipe.execute()
+        gone = [blob for blob, answer in zip(blobs, renewed, strict=True) if answer == 0]
+        known = [blob for blob in gone if blob.data is not None]
+        if known:
+            with self._redis().pipeline(transaction=False) as pipe:
+                for blob in known:
+                    pipe.set(blob.key, blob.data, px=self._ttl_ms)
+                pipe.execute()
+        return {blob.key for blob in gone if blob.data is None}
 
-    def _writes(self, parcels: Sequence[Parcel]) -> Iterator[_Command]:
-        """Each turn, and the two sets of each hand that the batch touches."""
+    def _writes(self, parcels: Sequence[Parcel], lacking: set[str]) -> Iterator[_Command]:
+        """Each turn that can be read back, and the two sets of each hand that the batch touches."""
         hands: dict[str, tuple[list[int], list[object]]] = {}
         agents: dict[str, tuple[list[int], list[object]]] = {}
         for place, parcel in enumerate(parcels):
+            if any(blob.key in lacking for blob in parcel.blobs):
+                continue
             key = parcel.key
             name = turn_key(key.table_id, key.hand_number, key.agent_id, key.action_index)
             yield ("SET", name, parcel.record, "PX", self._ttl_ms), (place,)
@@ -140,11 +143,14 @@ class RedisTransport:
 
     def _pipeline(self, commands: Sequence[_Command], *, by_hash: bool) -> list[Any]:
         with self._redis().pipeline(transaction=False) as pipe:
-            for (verb, *rest), _ in commands:
-                if verb in _HASHES:
-                    verb, script = ("EVALSHA", _HASHES[verb]) if by_hash else ("EVAL", verb)
-                    rest = [script, 1, *rest]
-                pipe.execute_command(verb, *rest)
+            for command, _ in commands:
+                verb, *rest = command
+                if verb not in _HASHES:
+                    pipe.execute_command(*command)
+                elif by_hash:
+                    pipe.execute_command("EVALSHA", _HASHES[verb], 1, *rest)
+                else:
+                    pipe.execute_command("EVAL", verb, 1, *rest)
             answers: list[Any] = pipe.execute(raise_on_error=False)
         return answers
 
@@ -154,8 +160,14 @@ _HASHES: Final[dict[object, str]] = {
 }
 
 
-def _refusals(commands: Sequence[_Command], answers: Sequence[object]) -> Iterator[Refusal]:
-    refused: dict[int, str] = {}
+def _refusals(
+    parcels: Sequence[Parcel], lacking: set[str], commands: Sequence[_Command], answers: Sequence[object]
+) -> Iterator[Refusal]:
+    refused = {
+        place: BLOB_NEEDED
+        for place, parcel in enumerate(parcels)
+        if any(blob.key in lacking for blob in parcel.blobs)
+    }
     for (_, places), answer in zip(commands, answers, strict=True):
         if isinstance(answer, Exception):
             for place in places:
@@ -182,19 +194,21 @@ def _bounds(config: Config) -> dict[str, Any]:
 
 
 def _sentinel(spread: SpreadUrl, config: Config) -> "Redis":
-    from redis.sentinel import Sentinel
+    from redis import sentinel
 
+    known: Any = sentinel.Sentinel  # its types are not told
     login = {"username": spread.username, "password": spread.password, "ssl": spread.tls}
-    known = Sentinel(spread.hosts, sentinel_kwargs=_bounds(config), **_bounds(config), **login)
-    master: Redis = known.master_for(spread.service or "", db=spread.db, protocol=2)
+    watched = known(spread.hosts, sentinel_kwargs=_bounds(config), **_bounds(config), **login)
+    master: Redis = watched.master_for(spread.service or "", db=spread.db, protocol=2)
     return master
 
 
 def _cluster(spread: SpreadUrl, config: Config) -> "Redis":
-    from redis.cluster import ClusterNode, RedisCluster
+    from redis import cluster
 
-    nodes = [ClusterNode(host, port) for host, port in spread.hosts]
+    node: Any = cluster.ClusterNode
+    connect: Any = cluster.RedisCluster
     login = {"username": spread.username, "password": spread.password, "ssl": spread.tls}
-    cluster: Any = RedisCluster(startup_nodes=nodes, protocol=2, **_bounds(config), **login)
-    made: Redis = cluster
-    return made
+    nodes = [node(host, port) for host, port in spread.hosts]
+    connected: Redis = connect(startup_nodes=nodes, protocol=2, **_bounds(config), **login)
+    return connected

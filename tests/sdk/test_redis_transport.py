@@ -15,6 +15,7 @@ from capture_sdk.config import from_env, masked_url
 from capture_sdk.keys import agents_key, dictionary_key, encode_id, hand_key, turn_key
 from tests.build import ENVELOPE, HAND, TABLE, Seat, redis_client
 
+
 def stored(redis: Any, key: str) -> TurnRecord:
     """A record as a reader finds it, with its dictionary."""
     data = redis.get(key)

@@ -1,0 +1,138 @@
+"""Turns and charges that come by HTTP: checked item by item, then written by the code that every agent uses.
+
+One bad item costs neither its batch nor itself more than its own refusal, which says why.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from django.db import InterfaceError, OperationalError
+
+from capture.auth import ServiceKey
+from capture.buffer import Buffer
+from capture.hands import StoresUnavailable
+from capture.ledger import record_charges
+from capture_sdk.codec import decode, dictionary_hash
+from capture_sdk.errors import IdError, RecordError, TransportError
+from capture_sdk.keys import checked_id, checked_index, envelope_key
+from capture_sdk.records import Charge
+from capture_sdk.transports import BLOB_NEEDED, Blob, Parcel
+from capture_sdk.wire import ENVELOPE_NEEDED, REFUSED, WRITTEN, charge_from_json, unbase64
+
+_NOT_YOURS: Final = "not_yours"
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one item; ``reason`` is one word, ``message`` names the value and the remedy."""
+
+    status: str
+    reason: str = ""
+    message: str = ""
+
+
+class _Refused(Exception):
+    """An item that is not taken."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.outcome = Outcome(REFUSED, reason, message)
+
+
+def take_turns(items: Sequence[object], *, key: ServiceKey) -> list[Outcome]:
+    """Write a batch of turns to the buffer; an outcome for each, in order.
+
+    Raises StoresUnavailable when the buffer does not answer: then the whole batch is to be sent again.
+    """
+    read = [_read(_parcel, item, key) for item in items]
+    places = [place for place, each in enumerate(read) if isinstance(each, Parcel)]
+    parcels = [each for each in read if isinstance(each, Parcel)]
+    refused: dict[int, str] = {}
+    try:
+        if parcels:
+            refused = {places[each.index]: each.reason for each in Buffer.writer().write(parcels)}
+    except TransportError as exc:
+        raise StoresUnavailable("the buffer is unavailable") from exc
+    return [
+        each if isinstance(each, Outcome) else _written(refused.get(place)) for place, each in enumerate(read)
+    ]
+
+
+def take_charges(items: Sequence[object], *, key: ServiceKey) -> list[Outcome]:
+    """Write a batch of charges to the ledger; an outcome for each, in order. A repeat is written once.
+
+    Raises StoresUnavailable when Postgres does not answer.
+    """
+    read = [_read(_charge, item, key) for item in items]
+    try:
+        record_charges([each for each in read if isinstance(each, Charge)])
+    except (OperationalError, InterfaceError) as exc:
+        raise StoresUnavailable("the durable store is unavailable") from exc
+    return [each if isinstance(each, Outcome) else Outcome(WRITTEN) for each in read]
+
+
+def outcomes_json(outcomes: Iterable[Outcome]) -> dict[str, object]:
+    """The answer of both."""
+    return {
+        "results": [
+            {"status": each.status}
+            | ({"reason": each.reason, "message": each.message} if each.reason else {})
+            for each in outcomes
+        ]
+    }
+
+
+def _read(
+    check: Callable[[Mapping[str, Any], ServiceKey], Item], item: object, key: ServiceKey
+) -> Item | Outcome:
+    """An item, checked, or why it is not taken."""
+    if not isinstance(item, Mapping):
+        return Outcome(REFUSED, "bad_value", f"an item is an object, not {type(item).__name__}")
+    try:
+        return check(item, key)
+    except _Refused as exc:
+        return exc.outcome
+    except (RecordError, IdError) as exc:
+        return Outcome(REFUSED, "bad_value", str(exc))
+
+
+def _written(refusal: str | None) -> Outcome:
+    if refusal is None:
+        return Outcome(WRITTEN)
+    if refusal == BLOB_NEEDED:
+        return Outcome(ENVELOPE_NEEDED)
+    return Outcome("failed", refusal, "the buffer did not take it: send it again")
+
+
+def _parcel(item: Mapping[str, Any], key: ServiceKey) -> Parcel:
+    """One turn. What a client claims of a hash is not believed: it is computed here."""
+    data = unbase64("record", item.get("record"))
+    if dictionary_hash(data) is not None:
+        raise _Refused("bad_value", "record needs a dictionary: a record sent by HTTP stands alone")
+    record = decode(data)
+    checked_id("tableId", record.key.table_id)
+    checked_index("handNumber", record.key.hand_number)
+    _own(checked_id("agentId", record.key.agent_id), key)
+    checked_index("actionIndex", record.key.action_index)
+    env_hash = record.prompt.env_hash if record.prompt is not None else None
+    if env_hash is None:
+        return Parcel(record.key, data)
+    envelope = None if item.get("envelope") is None else unbase64("envelope", item["envelope"])
+    if envelope is not None and hashlib.sha256(envelope).hexdigest() != env_hash:
+        raise _Refused("bad_value", f"envelope does not hash to the record's {env_hash}")
+    return Parcel(record.key, data, Blob(envelope_key(env_hash), env_hash, envelope))
+
+
+def _charge(item: Mapping[str, Any], key: ServiceKey) -> Charge:
+    charge = charge_from_json(item)
+    _own(charge.key.agent_id, key)
+    return charge
+
+
+def _own(agent_id: str, key: ServiceKey) -> None:
+    if not key.covers(agent_id):
+        raise _Refused(_NOT_YOURS, f"the key {key.name!r} is not bound to the agent {agent_id!r}")

@@ -8,10 +8,10 @@ ARGS ?=
 DEMO := CAPTURE_EMBEDDED=1 $(RUN)
 TEST := CAPTURE_EMBEDDED=1 CAPTURE_EMBEDDED_DIR=.embedded/test $(RUN)
 STATIC := $(shell find static -type f 2>/dev/null)
-SOURCES := capture_site capture_sdk capture viewer examples tests manage.py
+SOURCES := capture_site capture_sdk capture viewer examples tests bench manage.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check clean
+.PHONY: help setup demo test check bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "             (ARGS=\"--hands 120 --tables 3\" and more: docs/demo.md)"
 	@echo "make test    every test, against real servers and a real browser"
 	@echo "make check   style, types, imports, outbound lint, Django's checks, missing migrations"
+	@echo "make bench   what recording a turn costs, beside a bare minimum and three tracing SDKs (bench/README.md)"
 	@echo "make setup   the part that installs, into $(VENV)"
 	@echo "make clean   remove what was installed and everything the embedded servers hold"
 
@@ -61,7 +62,10 @@ check: setup
 	@$(TEST) manage.py makemigrations --check --dry-run
 	@$(RUN) -m tests.rooms
 
+bench: setup
+	@$(RUN) -m bench $(ARGS)
+
 clean:
 	@for note in .embedded/elsewhere .embedded/test/elsewhere; do \
 	    if [ -f "$$note" ]; then while IFS= read -r each; do rm -rf -- "$$each"; done < "$$note"; fi; done
-	rm -rf $(VENV) .embedded staticfiles .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .bench .embedded staticfiles .mypy_cache .ruff_cache .pytest_cache

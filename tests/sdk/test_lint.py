@@ -1,4 +1,4 @@
-"""The outbound lint finds what goes round the outbox and leaves alone what does not."""
+"""The outbound lint: allowances, places, exit statuses, and what it walks."""
 
 import shutil
 import subprocess
@@ -9,68 +9,9 @@ import pytest
 
 from capture_sdk.lint import check, main
 
-FOUND = {
-    "a socket's sendall": "sock.sendall(b'x')",
-    "whatever has a sendall": "self.peer.sendall(b'x')",
-    "a datagram": "peer.sendto(b'x', address)",
-    "aiohttp": "await self.ws.send_str(text)",
-    "aiohttp, by name": "await conn.send_json(message)",
-    "starlette": "await websocket.send_text(text)",
-    "websockets": "await ws.send(message)",
-    "websockets, as a context": """async def f():
-        async with websockets.connect(u) as table:
-            await table.send(m)""",
-    "a connection made here": "import socket\ntable = socket.create_connection(a)\ntable.send(b'x')",
-    "a renamed import": "import socket as s\npeer = s.socket()\npeer.send(b'x')",
-    "a chained making": "create_connection(a).send(b'x')",
-    "an attribute of self": """class A:
-        def f(self):
-            self.table = socket.socket()
-            self.table.send(b'x')""",
-    "an annotated argument": "def f(table: WebSocket): table.send(m)",
-    "a stream writer": "async def f():\n r, w = await asyncio.open_connection(h, p)\n w.write(b'x')",
-    "a writer, by name": "writer.writelines(lines)",
-    "an asyncio transport": "self.transport.write(b'x')",
-    "a file made of a socket": "out = sock.makefile('w')\nout.write('x')",
-    "the method handed on": "send = sock.sendall",
-    "the method handed on to a pool": "pool.submit(connection.send, message)",
-    "functools.partial": "functools.partial(sock.sendall, b'x')",
-    "getattr": "getattr(sock, 'send')(b'x')",
-    "the file descriptor": "os.write(sock.fileno(), b'x')",
-    "past the door": "outbox = Outbox(sock.sendall)\nsock.sendall(b'x')",
-}
-LEFT = {
-    "the outbox": "outbox.send(message)",
-    "the outbox of a seat": "await self.outbox.send(message)",
-    "a door by another name": "door = Outbox(sock.sendall)\ndoor.send(m)",
-    "an annotated door": "def f(door: AsyncOutbox[dict, None]): door.send(m)",
-    "the making of a door": "Outbox(sock.sendall)",
-    "the making of an async door": "AsyncOutbox(websocket.send)",
-    "a generator": "generator.send(None)",
-    "an HTTP client": "client = httpx.Client()\nclient.send(request)\nclient.post(url, json=body)",
-    "a file": "with open(p, 'w') as out:\n out.write('x')",
-    "standard output": "sys.stdout.write('x')",
-    "a signal": "post_save.send(sender=Model)",
-    "a mail": "EmailMessage('hi').send()",
-    "a database": "c = psycopg.connect(url)\nc.send(1)",
-    "a definition": "class Door:\n def send(self, m): ...",
-    "a string and a comment": "x = 'sock.sendall(b)'  # sock.sendall(b)",
-    "a pipe by no telling name": "left.send(1)",
-}
-
 
 def codes(source: str) -> list[str]:
     return [finding.code for finding in check(source)]
-
-
-@pytest.mark.parametrize("source", FOUND.values(), ids=FOUND)
-def test_a_send_around_the_outbox_is_found_once(source: str) -> None:
-    assert codes(source) == ["OUT001"]
-
-
-@pytest.mark.parametrize("source", LEFT.values(), ids=LEFT)
-def test_everything_else_is_left(source: str) -> None:
-    assert codes(source) == []
 
 
 @pytest.mark.parametrize(
@@ -94,8 +35,31 @@ def test_an_allowance_that_allows_nothing_is_a_finding() -> None:
     assert codes("x = 1  # outbox: allowed because of old times") == ["OUT003"]
 
 
+def test_an_allowance_over_the_private_send_that_an_outbox_wraps_is_in_order() -> None:
+    source = """
+class Seat:
+    def __init__(self): self.outbox = Outbox(self._write)
+    def _write(self, m):
+        # outbox: allowed because this is the real send that the outbox wraps
+        self._socket.sendall(m)"""
+    assert codes(source) == []
+
+
+def test_an_allowance_at_the_making_of_an_outbox_is_a_finding() -> None:
+    assert codes("Outbox(ws.send)  # outbox: allowed because it is wrapped") == ["OUT003"]
+
+
 def test_a_string_that_looks_like_an_allowance_is_none() -> None:
     assert codes("x = '# outbox: allowed because no'\nsock.sendall(x)") == ["OUT001"]
+
+
+def test_a_long_generated_sum_is_read() -> None:
+    assert codes("x = " + " + ".join(["a"] * 900) + "\nsock.sendall(x)") == ["OUT001"]
+
+
+def test_names_that_grow_out_of_themselves_are_read() -> None:
+    lines = [f"x = x.a{number}" for number in range(30)]
+    assert codes("\n".join(["import os", "x = os", *lines, "sock.sendall(x)"])) == ["OUT001"]
 
 
 def test_a_finding_names_place_call_and_remedy() -> None:

@@ -6,10 +6,10 @@ one blob and never on a chain. Records that are very large stand alone.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-from capture_sdk.codec import Dictionary, compress, frame, frame_with
+from capture_sdk.codec import Dictionary, frame, frame_with
 
 _USES: Final = 16  # turns that share a dictionary; measured best between 8 and 64
 _LARGEST: Final = 128 * 1024  # bytes of a record that may be, or use, a dictionary
@@ -19,8 +19,7 @@ _AGENTS: Final = 64  # each holds a dictionary of some 100 KB with its tables
 @dataclass(slots=True)
 class _Group:
     dictionary: Dictionary
-    blob: bytes
-    uses: int = field(default=0)
+    uses: int = 0
 
 
 class Dictionaries:
@@ -35,9 +34,9 @@ class Dictionaries:
             return frame(packed), None, None
         group = self._groups.pop(agent_id, None)
         if group is None or group.uses >= _USES:
-            group = _Group(Dictionary(packed), compress(packed))
+            group = _Group(Dictionary(packed))
         self._groups[agent_id] = group
         if len(self._groups) > _AGENTS:
             self._groups.popitem(last=False)
         group.uses += 1
-        return frame_with(group.dictionary, packed), group.dictionary.hash, group.blob
+        return frame_with(group.dictionary, packed), group.dictionary.hash, group.dictionary.stored

@@ -44,7 +44,7 @@ MAX_DEPTH: Final = 64  # a tree deeper than this is a fault, and the readers rec
 MAX_NODES: Final = 100_000
 MAX_SECONDS: Final = 0.1  # of the slow path; whatever is not copied by then is cut
 MAX_FAST_ITEMS: Final = 200_000  # a longer collection takes the slow path, which can stop half-way
-_WIDE: Final = 32
+_LARGE: Final = 256 * 1024  # bytes of a copy that make the next look go deeper
 MAX_BYTES: Final = 16 * 1024 * 1024  # one value larger than this would crowd out everything else
 
 _OPTIONS: Final = (
@@ -57,6 +57,7 @@ _OPTIONS: Final = (
 )
 _EXT_INT: Final = 1  # an integer beyond 64 bits: signed big-endian bytes
 _EXT_STR: Final = 2  # a string with half surrogates: UTF-8 with surrogatepass
+_watches = False  # set once, by the first large value of this process
 # A map of one entry (0x81) whose key starts with "$": the user's own value may look like a form.
 _LOOKS_LIKE_FORM = re.compile(rb"\x81(?:[\xa1-\xbf]|\xd9.|\xda..|\xdb....)\$", re.DOTALL)
 _DIGITS_PYTHON_PRINTS: Final = 4300  # beyond this, str(int) refuses (CVE-2020-10735)
@@ -70,20 +71,27 @@ def snapshot(value: object) -> tuple[bytes, bool]:
     try:
         if _is_huge(value):
             return pack_slowly(value), False
-        packed = ormsgpack.packb(value, None, _OPTIONS)
+        return _packed(value), True
     except (TypeError, ValueError, RecursionError, RuntimeError):
         return pack_slowly(value), False
-    return packed, True
 
 
 def snapshot_items(items: dict[str, object]) -> tuple[bytes, bool]:
     """As ``snapshot``, of a mapping; one strange value takes the slow path alone, without its neighbours."""
     try:
         if not _is_huge(items):
-            return ormsgpack.packb(items, None, _OPTIONS), True
+            return _packed(items), True
     except (TypeError, ValueError, RecursionError, RuntimeError):
         pass  # one of them is not plain: each is tried by itself
     return pack_items(items), False
+
+
+def _packed(value: object) -> bytes:
+    global _watches
+    packed = ormsgpack.packb(value, None, _OPTIONS)
+    if len(packed) > _LARGE:
+        _watches = True
+    return packed
 
 
 def settle(packed: bytes, unsettled: bool, *, limit: int = MAX_BYTES) -> bytes:
@@ -151,28 +159,37 @@ def _packable(value: object) -> object:
             return value
 
 
-def _is_huge(value: object, floors: int = 2) -> bool:
-    """Whether the C encoder, which cannot be stopped, would work for long: looks a few floors down, by type.
+def _is_huge(value: object) -> bool:
+    """Whether the C encoder, which cannot be stopped, would work for long: looks by type and length alone.
 
-    Wide collections are looked at by their length alone: looking into them would cost what it saves.
+    One floor down for every value, which costs the turn next to nothing; and four once a value of this
+    process was large, for then the look costs little beside the copy.
     """
+    return _is_long(value) or _has_long(value, 4 if _watches else 1)
+
+
+def _has_long(value: object, floors: int) -> bool:
     kind = type(value)
     if kind is dict:
         children: Any = value.values()  # type: ignore[attr-defined]
     elif kind is list:
         children = value
     else:
-        return (kind is str or kind is bytes) and len(value) > MAX_BYTES  # type: ignore[arg-type]
-    if len(children) > _WIDE:
-        return len(children) > MAX_FAST_ITEMS
+        return False
     for child in children:
         kind = type(child)
-        if kind is dict or kind is list:
-            if len(child) > MAX_FAST_ITEMS or (floors > 1 and _is_huge(child, floors - 1)):
-                return True
-        elif (kind is str or kind is bytes) and len(child) > MAX_BYTES:
+        if (kind is list or kind is dict) and len(child) > MAX_FAST_ITEMS:
             return True
-    return False
+        if (kind is str or kind is bytes) and len(child) > MAX_BYTES:
+            return True
+    return floors > 1 and any(_has_long(child, floors - 1) for child in children)
+
+
+def _is_long(value: Any) -> bool:
+    kind = type(value)
+    if kind is list or kind is dict:
+        return len(value) > MAX_FAST_ITEMS
+    return (kind is str or kind is bytes) and len(value) > MAX_BYTES
 
 
 def unpack(packed: bytes) -> object:

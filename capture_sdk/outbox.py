@@ -43,8 +43,8 @@ class _Door:
 
     def begin(self) -> list[Sent]:
         """Begin a turn: what passes from now on is its decision; whatever an earlier one left behind is gone."""
-        self._left = []
-        return self._left
+        self._left = left = []  # type: ignore[var-annotated]
+        return left
 
     def end(self, sent: list[Sent]) -> list[Sent]:
         """End the turn that ``begin`` gave ``sent`` to; returns the messages it sent."""
@@ -54,7 +54,7 @@ class _Door:
 
     def _keep(self, packed: bytes, unsettled: bool, error: BaseException | None = None) -> None:
         turn = current_turn()
-        copy = Sent(packed, unsettled, None if error is None else type(error).__name__)
+        copy = (packed, unsettled, None if error is None else type(error).__name__)
         if turn is not None and turn.outbox is self and isinstance(turn.sent, list):
             turn.sent.append(copy)
         elif self._left is not None:
@@ -64,9 +64,9 @@ class _Door:
 
     def _learn_from_outside(self) -> None:
         while self._outside:
-            copy = self._outside.popleft()
+            packed, unsettled, _ = self._outside.popleft()
             redactor = Redactor(_DEFAULTS, self._secrets)
-            redactor.value(unpack(settle(copy.packed, copy.unsettled)), "decision")
+            redactor.value(unpack(settle(packed, unsettled)), "decision")
             self._secrets |= redactor.known
 
 

@@ -9,6 +9,10 @@ surrogatepass, so that any Python string comes back identical.
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+_LONGEST_HELD: Final = 256 * 1024  # characters of an envelope whose hash is remembered
 
 
 class PromptStatus(StrEnum):
@@ -84,13 +88,24 @@ def split(envelope: str | bytes, remainder: str | bytes, joiner: str | bytes = "
     An empty envelope means that the prompt is kept whole: no joiner then, and nothing to share.
     """
     is_text = isinstance(envelope, str) and isinstance(remainder, str) and isinstance(joiner, str)
-    env, rest = text_bytes(envelope), text_bytes(remainder)
+    env, hashed = _hashed(envelope) if len(envelope) <= _LONGEST_HELD else _hashed.__wrapped__(envelope)
+    rest = text_bytes(remainder)
     glue = text_bytes(joiner) if env else b""
+    whole = hashed.copy()  # the envelope is hashed once, not once a turn
+    if rest:
+        whole.update(glue + rest)
     return Prompt(
         envelope=env,
         joiner=glue,
         remainder=rest,
-        env_hash=hashlib.sha256(env).hexdigest() if env else None,
-        sha256=hashlib.sha256(join(env, glue, rest)).hexdigest(),
+        env_hash=hashed.hexdigest() if env else None,
+        sha256=whole.hexdigest(),
         is_text=is_text,
     )
+
+
+@lru_cache(maxsize=64)
+def _hashed(envelope: str | bytes) -> "tuple[bytes, hashlib._Hash]":
+    """An envelope's bytes, and the state of the hash after them."""
+    env = text_bytes(envelope)
+    return env, hashlib.sha256(env)

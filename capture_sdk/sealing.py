@@ -28,7 +28,7 @@ def seal(
     prompt, rewritten = _prompt(turn, key, redactor, splitter)
     response = _faithful(turn.answer, "response", redactor, rewritten)
     reasoning = _faithful(turn.reasoning, "reasoning", redactor, rewritten)
-    attempts = tuple(_attempt(each, redactor, rewritten) for each in turn.attempts)
+    attempts = tuple(_attempt(Attempt(*each), redactor, rewritten) for each in turn.calls)
     if turn.outbox is not None:
         turn.outbox.learn(redactor.known)
     return TurnRecord(
@@ -85,7 +85,7 @@ def charge_of(turn: Turn, **changes: Any) -> Charge:
         "output_tokens": tokens.output,
         "reasoning_tokens": tokens.reasoning,
         "cost_micros": turn.cost_micros,
-        "attempts": len(turn.attempts),
+        "attempts": len(turn.calls),
         "is_fallback": turn.is_fallback,
         "fallback_reason": turn.fallback_reason,
         "is_clamped": is_clamped,
@@ -105,11 +105,11 @@ def _decision(turn: Turn, redactor: Redactor) -> tuple[list[object] | None, list
     """The messages that left, and those that did not with the name of what stopped them; None if no door."""
     if turn.sent is None:
         return None, []
-    left = [unpack(settle(each.packed, each.unsettled)) for each in turn.sent if each.error is None]
+    left = [unpack(settle(packed, unsettled)) for packed, unsettled, error in turn.sent if error is None]
     failed = [
-        {"message": unpack(settle(each.packed, each.unsettled)), "error": each.error}
-        for each in turn.sent
-        if each.error is not None
+        {"message": unpack(settle(packed, unsettled)), "error": error}
+        for packed, unsettled, error in turn.sent
+        if error is not None
     ]
     messages = redactor.value(left, "decision")
     unsent = redactor.value(failed, "unsent") if failed else []
@@ -142,7 +142,7 @@ def _asides(turn: Turn, redactor: Redactor) -> dict[str, Any]:
 
 
 def _attempt(attempt: Attempt, redactor: Redactor, rewritten: set[str]) -> Attempt:
-    if attempt.response is None and attempt.reasoning is None and attempt.error is None:
+    if attempt.status == "ok" and attempt.latency_ms is None and attempt.error is None:
         return attempt
     return Attempt(
         status=scalar(attempt.status),

@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, copy_context
 from types import FrameType, TracebackType
-from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, Literal, ParamSpec, Protocol, Self, TypeVar
 
 from capture_sdk.freeze import pack, snapshot, snapshot_items, unpack
 from capture_sdk.keys import checked_id, checked_index
-from capture_sdk.records import Adjustment, Amount, Attempt, Charge, TurnKey
+from capture_sdk.records import Adjustment, Amount, Charge, TurnKey
 from capture_sdk.redact.policy import CapturePolicy
 from capture_sdk.usage import TokenCounts, token_counts
 
@@ -28,12 +28,10 @@ Result = TypeVar("Result")
 Text = str | bytes
 
 
-class Sent(NamedTuple):
-    """The copy of one message: packed, whether it is still to be settled, and why its send failed, if it did."""
-
-    packed: bytes
-    unsettled: bool
-    error: str | None = None
+# The copy of one message: packed, whether it is still to be settled, and why its send failed, if it did.
+Sent = tuple[bytes, bool, str | None]
+# One call to the model, before it becomes an Attempt: status, latency, response, reasoning, error.
+Call = tuple[str, float | None, Text | None, Text | None, str | None]
 
 
 class Door(Protocol):
@@ -67,7 +65,7 @@ def current_turn() -> "Turn | None":
     turn = _latest.get()
     while turn is not None and not turn.is_open:
         turn = turn.outer
-    if turn is None or turn.outer is None:
+    if turn is None or turn.next_open() is None:
         return turn
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -75,8 +73,11 @@ def current_turn() -> "Turn | None":
         while owner is not None:
             if owner.frame is frame:
                 return owner
-            owner = owner.outer
+            owner = owner.next_open()
         frame = frame.f_back
+    # None of those that were opened within another is running: it is the first, whose frame is not known.
+    while (around := turn.next_open()) is not None:
+        turn = around
     return turn
 
 
@@ -113,7 +114,7 @@ class Turn:
     action: str | None = None
     amount: Amount = None
     adjustments: tuple[Adjustment, ...] = ()
-    attempts: tuple[Attempt, ...] = ()
+    calls: tuple[Call, ...] = ()
     tokens: tuple[TokenCounts, ...] = ()
     model: str | None = None
     provider: str | None = None
@@ -151,7 +152,6 @@ class Turn:
         except Exception as exc:  # noqa: BLE001 - as above, without the cost of one more call
             self.sink.fault("knows", exc)
 
-    @invisible
     def prompt(
         self,
         envelope: Text | Sequence[Mapping[str, object]],
@@ -165,6 +165,13 @@ class Turn:
         piece (one string, or a list of chat messages) the prompt is split where this agent's prompts stop being
         equal.
         """
+        if type(envelope) is str and type(remainder) is str and type(joiner) is str:
+            self.parts = (envelope, remainder, joiner)  # what nearly every turn gives: nothing to copy
+        else:
+            self._prompt(envelope, remainder, joiner)
+
+    @invisible
+    def _prompt(self, envelope: object, remainder: object, joiner: object) -> None:
         if remainder is not None:
             self.parts = (_steady(envelope), _steady(remainder), _steady(joiner))
         elif isinstance(envelope, str | bytes | bytearray | memoryview):
@@ -174,7 +181,6 @@ class Turn:
         else:
             raise TypeError(f"a prompt is text or a list of messages, not {type(envelope).__name__}")
 
-    @invisible
     def response(
         self,
         raw: Text,
@@ -191,19 +197,22 @@ class Turn:
 
         ``cost_micros`` is in millionths and adds to what failed attempts cost; ``latency_ms`` is the wait.
         """
-        self.answer = _steady(raw)
-        if reasoning is not None:
-            self.reasoning = _steady(reasoning)
-        if model is not None:
-            self.model = model
-        if provider is not None:
-            self.provider = provider
-        self.routing, self.latency_ms = routing, latency_ms
-        if usage is not None:
-            self.usage = pack(usage)
-        if usage is not None or cost_micros is not None:
-            self._spend(usage, cost_micros)
-        self.attempts += (Attempt("ok", latency_ms),)
+        try:
+            self.answer = raw if type(raw) is str else _steady(raw)
+            if reasoning is not None:
+                self.reasoning = _steady(reasoning)
+            if model is not None:
+                self.model = model
+            if provider is not None:
+                self.provider = provider
+            self.routing, self.latency_ms = routing, latency_ms
+            if usage is not None:
+                self.usage = pack(usage)
+            if usage is not None or cost_micros is not None:
+                self._spend(usage, cost_micros)
+            self.calls += (("ok", latency_ms, None, None, None),)
+        except Exception as exc:  # noqa: BLE001 - as above, without the cost of one more call
+            self.sink.fault("response", exc)
 
     @invisible
     def attempt(
@@ -224,7 +233,7 @@ class Turn:
         self._spend(usage, cost_micros)
         response = None if response is None else _steady(response)
         reasoning = None if reasoning is None else _steady(reasoning)
-        self.attempts += (Attempt(status, latency_ms, response, reasoning, error),)
+        self.calls += ((status, latency_ms, response, reasoning, error),)
 
     def parsed(self, action: str, amount: Amount = None) -> None:
         """State the action that was read out of the answer, before any correction."""
@@ -258,7 +267,13 @@ class Turn:
 
     def __enter__(self) -> Self:
         try:
-            self._open(sys._getframe(1))
+            outer = _latest.get()
+            if outer is not None:
+                self._open_within(outer, sys._getframe(1))
+            self.is_open = True
+            _latest.set(self)
+            if self.outbox is not None:
+                self.sent = self.outbox.begin()
         except Exception as exc:  # noqa: BLE001 - as above
             self.sink.fault("open", exc)
         return self
@@ -273,26 +288,18 @@ class Turn:
         return False
 
     async def __aenter__(self) -> Self:
-        try:
-            self._open(sys._getframe(1))
-        except Exception as exc:  # noqa: BLE001 - as above
-            self.sink.fault("open", exc)
-        return self
+        return self.__enter__()  # tasks have contexts of their own: no frame has to tell them apart
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
         return self.__exit__(kind, error, trace)
 
-    def _open(self, frame: FrameType) -> None:
-        outer = _latest.get()
-        if outer is not None:
-            self.outer = outer if outer.is_open else outer.next_open()
-        self.frame = frame
-        self.is_open = True
-        _latest.set(self)
-        if self.outbox is not None:
-            self.sent = self.outbox.begin()
+    def _open_within(self, outer: "Turn", frame: FrameType) -> None:
+        """Another turn is open in this context: around this one, or in a generator that is waiting."""
+        self.outer = outer if outer.is_open else outer.next_open()
+        if self.outer is not None:
+            self.frame = frame
 
     def _close(self, error: BaseException | None) -> None:
         if not self.is_open:
@@ -359,7 +366,7 @@ class Turn:
 
     def size(self) -> int:
         """About how many bytes it holds in memory, for the queue's bound."""
-        held = 1_000
+        held = 1_000  # the objects themselves
         if self.knowledge is not None:
             held += len(self.knowledge[0])
         if self.parts is not None:
@@ -372,11 +379,13 @@ class Turn:
             held += len(self.answer)
         if self.reasoning is not None:
             held += len(self.reasoning)
-        if self.sent:
-            for each in self.sent:
-                held += len(each.packed)
-        if len(self.attempts) > 1:
-            held += sum(len(each.response or "") + len(each.reasoning or "") for each in self.attempts)
+        if self.sent is not None:
+            for packed, _, _ in self.sent:
+                held += len(packed)
+        if len(self.calls) > 1:
+            held += sum(
+                len(response or "") + len(reasoning or "") for _, _, response, reasoning, _ in self.calls
+            )
         return held
 
 

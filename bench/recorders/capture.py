@@ -16,7 +16,7 @@ class CaptureSdk:
     def __init__(self, url: str) -> None:
         from capture_sdk import Client, Config, Outbox
 
-        self._client = Client(Config(redis_url=url, **self.queue))
+        self._client = Client(Config.of(redis_url=url, **self.queue))
         self._outbox: Outbox[dict[str, Any], None] = Outbox(lambda message: None)
 
     def record(self, turn: Turn) -> None:

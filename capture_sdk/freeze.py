@@ -69,29 +69,33 @@ def snapshot(value: object) -> tuple[bytes, bool]:
     Returns the copy and whether ``settle`` still has to look at it.
     """
     try:
-        if _is_huge(value):
-            return pack_slowly(value), False
-        return _packed(value), True
+        if not _watches or not _is_huge(value):
+            packed = ormsgpack.packb(value, None, _OPTIONS)
+            return (packed, True) if len(packed) < _LARGE else _large(value, packed)
     except (TypeError, ValueError, RecursionError, RuntimeError):
-        return pack_slowly(value), False
+        pass  # something in it is not plain
+    return pack_slowly(value), False
 
 
 def snapshot_items(items: dict[str, object]) -> tuple[bytes, bool]:
     """As ``snapshot``, of a mapping; one strange value takes the slow path alone, without its neighbours."""
     try:
-        if not _is_huge(items):
-            return _packed(items), True
+        if not _watches or not _is_huge(items):
+            packed = ormsgpack.packb(items, None, _OPTIONS)
+            return (packed, True) if len(packed) < _LARGE else _large(items, packed)
     except (TypeError, ValueError, RecursionError, RuntimeError):
         pass  # one of them is not plain: each is tried by itself
     return pack_items(items), False
 
 
-def _packed(value: object) -> bytes:
+def _large(value: object, packed: bytes) -> tuple[bytes, bool]:
+    """The C encoder cannot be stopped half-way: from the first large value on, every value is looked at before.
+
+    It copies some ten million values in 100 ms, so that first one costs no more than the slow path may.
+    """
     global _watches
-    packed = ormsgpack.packb(value, None, _OPTIONS)
-    if len(packed) > _LARGE:
-        _watches = True
-    return packed
+    _watches = True
+    return (packed, True) if len(packed) <= MAX_BYTES else (pack_slowly(value), False)
 
 
 def settle(packed: bytes, unsettled: bool, *, limit: int = MAX_BYTES) -> bytes:
@@ -160,12 +164,8 @@ def _packable(value: object) -> object:
 
 
 def _is_huge(value: object) -> bool:
-    """Whether the C encoder, which cannot be stopped, would work for long: looks by type and length alone.
-
-    One floor down for every value, which costs the turn next to nothing; and four once a value of this
-    process was large, for then the look costs little beside the copy.
-    """
-    return _is_long(value) or _has_long(value, 4 if _watches else 1)
+    """Whether the C encoder would work for long: a few floors down, by type and length alone."""
+    return _is_long(value) or _has_long(value, 4)
 
 
 def _has_long(value: object, floors: int) -> bool:

@@ -7,7 +7,7 @@ pass and are not recorded.
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from capture_sdk.freeze import settle, snapshot, unpack
@@ -46,11 +46,10 @@ class _Door:
         self._left = left = []  # type: ignore[var-annotated]
         return left
 
-    def end(self, sent: list[Sent]) -> list[Sent]:
-        """End the turn that ``begin`` gave ``sent`` to; returns the messages it sent."""
+    def end(self, sent: Sequence[Sent] | None) -> None:
+        """End the turn that ``begin`` gave ``sent`` to."""
         if self._left is sent:
             self._left = None
-        return list(sent)
 
     def _keep(self, packed: bytes, unsettled: bool, error: BaseException | None = None) -> None:
         turn = current_turn()

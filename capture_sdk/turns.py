@@ -41,7 +41,7 @@ class Door(Protocol):
     def secrets(self) -> frozenset[str]: ...
     def learn(self, secrets: frozenset[str]) -> None: ...
     def begin(self) -> list[Sent]: ...
-    def end(self, sent: list[Sent]) -> list[Sent]: ...
+    def end(self, sent: Sequence[Sent] | None) -> None: ...
 
 
 class Sink(Protocol):
@@ -282,7 +282,17 @@ class Turn:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
         try:
-            self._close(error)
+            if self.is_open:
+                self.is_open = False
+                self.frame = None  # or the agent's locals would live as long as this turn
+                if _latest.get() is self:
+                    _latest.set(self.outer)
+                if self.outbox is not None:
+                    self.outbox.end(self.sent)
+                self.closed_at = time.time()
+                if error is not None:
+                    self.error = type(error).__name__  # its text may hold content, and is the agent's own
+                self.sink.submit(self)
         except Exception as exc:  # noqa: BLE001 - as above
             self.sink.fault("close", exc)
         return False
@@ -300,20 +310,6 @@ class Turn:
         self.outer = outer if outer.is_open else outer.next_open()
         if self.outer is not None:
             self.frame = frame
-
-    def _close(self, error: BaseException | None) -> None:
-        if not self.is_open:
-            return
-        self.is_open = False
-        self.frame = None  # or the agent's locals would live as long as this turn
-        if _latest.get() is self:
-            _latest.set(self.outer)
-        if self.outbox is not None and isinstance(self.sent, list):
-            self.sent = self.outbox.end(self.sent)
-        self.closed_at = time.time()
-        if error is not None:
-            self.error = type(error).__name__  # its text may hold content, and belongs to the agent's own log
-        self.sink.submit(self)
 
     def _spend(self, usage: object, cost_micros: int | None) -> None:
         self.tokens += (token_counts(usage),)

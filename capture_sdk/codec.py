@@ -93,6 +93,8 @@ def decode(data: bytes, envelope: bytes | None = None, *, dictionary: bytes | No
         if not isinstance(fields, dict):
             raise RecordError("the record is not a map")
         return _from_map(fields).with_envelope(envelope)
+    except RecordError:
+        raise
     except (zstd.ZstdError, ValueError, KeyError, TypeError, OverflowError) as exc:
         raise RecordError(f"the record is damaged: {type(exc).__name__}") from exc
 

@@ -26,6 +26,8 @@ _PAIRS: Final = frozenset(
         "license key,deploy key,ssh key,hash key,art api,pin code,security code,proxy authorization,www authenticate"
     ).split(",")
 )
+# These make a name secret also where another word follows: AWS_BEARER_TOKEN_BEDROCK.
+_ANYWHERE: Final = frozenset("token password passwd passphrase secret apikey credential credentials".split())
 # After a secret word these make the whole name one of something else: a count, a place, a kind, a name.
 _INNOCENT_ENDS: Final = frozenset(
     "id ids name names count counts limit limits budget usage used total max min size length len index type types"
@@ -80,7 +82,10 @@ def _is_secret_at(words: list[str], place: int) -> bool:
         and words[max(place - 1, 0)] in _INNOCENT_FIRSTS
     ):
         return False
-    return not any(word in _INNOCENT_ENDS for word in words[place + 1 :])
+    after = words[place + 1 :]
+    if after and alone and pair not in _PAIRS and words[place] not in _ANYWHERE:
+        return False
+    return not any(word in _INNOCENT_ENDS for word in after)
 
 
 _PHRASES: Final = tuple((first.encode(), last.encode()) for first, last in sorted(_PAIRS))

@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 from capture_sdk.freeze import MAX_DEPTH, repack, unpack
@@ -16,6 +17,7 @@ from capture_sdk.redact.texts import Span, spans
 
 _SHORTEST_LEARNED: Final = 8  # a shorter value would blank innocent text wherever it happens to occur
 _MOST_PIECES: Final = 4_096
+_ONLY_TEXTS: Final = {str}
 _OURS: Final = frozenset({"$metadata", "$artifact", "$withheld", "$cut", "$object"})
 _WITH_FIELDS: Final = frozenset({"$dataclass", "$pydantic", "$attrs", "$namedtuple"})
 _NUMBERED: Final = frozenset(
@@ -184,7 +186,8 @@ class Redactor:
             return items
         pieces = [str(item) for item in items]
         whole = "".join(pieces)
-        for span in reversed(spans(whole, self._known, kinds=self._kinds & looks(whole), only_joining=True)):
+        found = spans(whole, self._known, kinds=self._kinds & looks(whole), only_joining=True)
+        for span in reversed([self._own_part(span, pieces) for span in found]):
             start = 0
             for place, piece in enumerate(pieces):
                 end = start + len(piece)
@@ -193,6 +196,17 @@ class Redactor:
                     break
                 start = end
         return list(pieces)
+
+    def _own_part(self, span: Span, pieces: list[str]) -> Span:
+        """Two secrets in a row are two: a piece that begins with one of its own ends the one before it."""
+        start = 0
+        for piece in pieces:
+            if span.start < start < span.end:
+                own = spans(piece, self._known, only_joining=True)
+                if own and own[0].start == 0:
+                    return replace(span, end=start)
+            start += len(piece)
+        return span
 
     def _across(self, pieces: list[str], first: int, span: Span, start: int, whole: str) -> list[str]:
         joined = list(pieces)
@@ -273,9 +287,16 @@ def _gathered(value: object) -> tuple[list[str], set[str]]:
             if len(node) == 2 and type(node[0]) is str:
                 keys.add(node[0])  # an entry of a $dict, perhaps
             nodes.extend(node)
+            if len(node) > 1 and set(map(type, node)) == _ONLY_TEXTS:
+                texts.append(_borders(node))
         elif kind is bytes:
             texts.append(node.decode("utf-8", "surrogateescape"))
     return texts + [key for key in keys if len(key) >= _SHORTEST_LEARNED], keys
+
+
+def _borders(pieces: list[str]) -> str:
+    """Texts that may be one in pieces, as far as a secret can stand across two of them."""
+    return "".join(piece if len(piece) <= 64 else f"{piece[:32]}\n{piece[-32:]}" for piece in pieces)
 
 
 def _is_empty(value: object) -> bool:

@@ -126,6 +126,7 @@ _TO_LINE_END: Final = re.compile(r"[^\r\n\"'\\]{1,4096}")
 _SCHEME: Final = re.compile(r"(?:Basic|Bearer|Token|ApiKey|Digest|AWS4-HMAC-SHA256)[ \t]+", re.IGNORECASE)
 _SCHEME_ALONE: Final = re.compile(r"\b(?:Bearer|Basic)[ \t]+([A-Za-z0-9+/._~=-]{12,4096})", re.IGNORECASE)
 _HEADERS: Final = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
+_CLOSING: Final = " \t\r\n\\\"'}])>"  # what follows an empty value in JSON
 _TRIVIAL: Final = frozenset("0 1 true false null none undefined yes no on off".split())
 _REFERENCE: Final = re.compile(r"\$|\{\{|<%|%[sdr(]|`|<[^<>]*>\Z")
 _CALL: Final = re.compile(r"[A-Za-z_][\w.]*[(\[]")
@@ -207,7 +208,7 @@ def _span(text: str, start: int, end: int, *, quote: str = "") -> Span | None:
     scheme = _SCHEME.match(text, start, end)
     start = scheme.end() if scheme else start
     value = text[start:end]
-    if not value.strip() or value.lower() in _TRIVIAL or _is_reference(value):
+    if not value.strip(_CLOSING) or value.lower() in _TRIVIAL or _is_reference(value):
         return None
     return Span(start, end, "secret-name", quote)
 

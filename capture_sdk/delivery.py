@@ -329,7 +329,7 @@ class Delivery:
     def forked(self) -> None:
         """Begin anew in a forked child: its parent's thread, locks and sockets are not its own."""
         self._begin()
-        self._transport.close()
+        self._transport.forked()
 
 
 def fitting(record: TurnRecord, limit: int) -> TurnRecord:

@@ -8,13 +8,20 @@ import datetime
 import email.utils
 import gzip
 import json
-from typing import Any, Final
+import os
+from typing import TYPE_CHECKING, Any, Final
 
 from capture_sdk.config import Config
 from capture_sdk.errors import ConfigError, TransportError
 
+if TYPE_CHECKING:
+    import urllib3
+
 _WORTH_ANOTHER_TRY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _LONGEST_ANSWER: Final = 16 * 1024 * 1024  # bytes: a batch's results are a few kilobytes
+
+
+_parents: Final[list[object]] = []  # kept: throwing one away may wait for a lock that the parent held
 
 
 class Poster:
@@ -27,11 +34,8 @@ class Poster:
             raise ConfigError("HTTP needs urllib3: pip install 'capture-sdk[http]'") from exc
         self._base = config.base_url or ""
         self._key = config.service_key or ""
-        self._pool = urllib3.PoolManager(
-            maxsize=2,
-            retries=False,
-            timeout=urllib3.Timeout(connect=config.connect_timeout, read=config.write_timeout),
-        )
+        self._timeout = urllib3.Timeout(connect=config.connect_timeout, read=config.write_timeout)
+        self._pool, self._pid = self._make(), os.getpid()
 
     def post(self, path: str, payload: dict[str, Any], *, request_id: str) -> list[dict[str, Any]]:
         """Post ``payload``; returns the results of its items. Raises TransportError."""
@@ -45,7 +49,9 @@ class Poster:
             "X-Request-Id": request_id,  # the same for every try: the server's log tells repeats from batches
         }
         try:
-            answer = self._pool.request("POST", self._base + path, body=body, headers=headers, redirect=False)
+            answer = self._own_pool().request(
+                "POST", self._base + path, body=body, headers=headers, redirect=False
+            )
         except urllib3.exceptions.HTTPError as exc:
             raise TransportError(
                 type(exc).__name__
@@ -60,7 +66,20 @@ class Poster:
 
     def close(self) -> None:
         """Close the kept connections. A later call opens them again."""
-        self._pool.clear()
+        if self._pid == os.getpid():
+            self._pool.clear()
+
+    def _own_pool(self) -> "urllib3.PoolManager":
+        """A forked child makes connections of its own, and touches no lock of its parent's."""
+        if self._pid != os.getpid():
+            _parents.append(self._pool)
+            self._pool, self._pid = self._make(), os.getpid()
+        return self._pool
+
+    def _make(self) -> "urllib3.PoolManager":
+        import urllib3
+
+        return urllib3.PoolManager(maxsize=2, retries=False, timeout=self._timeout)
 
 
 def _results(data: bytes) -> list[dict[str, Any]]:

@@ -62,3 +62,7 @@ class Transport(Protocol):
     def close(self) -> None:
         """Let go of connections. A later write opens them again."""
         ...
+
+    def forked(self) -> None:
+        """In a forked child: forget the parent's connections, and touch none of its locks."""
+        ...

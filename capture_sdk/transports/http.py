@@ -45,6 +45,9 @@ class HttpTransport:
         """Close the kept connections."""
         self._poster.close()
 
+    def forked(self) -> None:
+        """The poster knows by itself that it is in another process."""
+
     def _post(self, parcels: Sequence[Parcel], *, with_envelopes: bool) -> list[dict[str, Any]]:
         items = [_item(parcel, with_envelopes) for parcel in parcels]
         try:

@@ -35,6 +35,10 @@ class MemoryTransport:
     def close(self) -> None:
         """Nothing to let go of."""
 
+    def forked(self) -> None:
+        """The lock may have been held by a thread that is not here."""
+        self._lock = threading.Lock()
+
     def _decoded(self, parcel: Parcel) -> TurnRecord:
         envelope, dictionary = parcel.envelope, parcel.dictionary
         return decode(

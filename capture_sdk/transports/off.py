@@ -16,3 +16,6 @@ class OffTransport:
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+    def forked(self) -> None:
+        """Nothing to forget."""

@@ -6,6 +6,7 @@ script that only ever lengthens a TTL: atomic, with commands of Redis 6.2 (which
 key per call, so that it works on a cluster.
 """
 
+import ctypes
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -57,7 +58,10 @@ class RedisTransport:
         if scheme not in SPREAD_SCHEMES:
             from redis import Redis
 
-            return cls(Redis.from_url(url, protocol=2, **_bounds(config)), ttl_seconds=config.ttl_seconds)
+            Redis.from_url(url, protocol=2)  # a URL that redis-py cannot read is an error at start
+            return cls(
+                lambda: Redis.from_url(url, protocol=2, **_bounds(config)), ttl_seconds=config.ttl_seconds
+            )
         spread = spread_hosts(url)
         make = _sentinel if scheme.endswith("sentinel") else _cluster
         return cls(lambda: make(spread, config), ttl_seconds=config.ttl_seconds)
@@ -81,6 +85,14 @@ class RedisTransport:
         if self._client is not None:
             self._client.close()
         if self._make is not None:
+            self._client = None
+
+    def forked(self) -> None:
+        """Make another client; one that was given knows by itself that it is in another process."""
+        if self._make is not None and self._client is not None:
+            # What a client does when it is thrown away, at the latest when the interpreter ends, may wait for a
+            # lock that a thread of the parent held at the fork, and that nobody here will ever release.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._client))
             self._client = None
 
     def _redis(self) -> Any:

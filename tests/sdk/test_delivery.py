@@ -43,6 +43,8 @@ class Gate:
 
     def close(self) -> None: ...
 
+    def forked(self) -> None: ...
+
 
 def test_a_failed_write_is_tried_again_and_then_written() -> None:
     gate = Gate(failures=2)

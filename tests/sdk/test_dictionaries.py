@@ -73,7 +73,7 @@ def test_made_standalone_it_is_the_same_record() -> None:
 
 
 def test_a_very_large_record_stands_alone() -> None:
-    (record,) = records(1, knowledge={"log": ["x%d" % (n * n) for n in range(40_000)]})
+    (record,) = records(1, knowledge={"log": [f"x{n * n}" for n in range(40_000)]})
     data, needed, _ = Dictionaries().frame("a", packed(record))
     assert needed is None
     assert packed(decode(data)) == packed(record)

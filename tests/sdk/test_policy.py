@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 
-from capture_sdk import Action, CapturePolicy, Client, Config, ConfigError, Keys, MemoryTransport, Rule, decrypt
+from capture_sdk import (
+    Action,
+    CapturePolicy,
+    Client,
+    Config,
+    ConfigError,
+    Keys,
+    MemoryTransport,
+    Rule,
+    decrypt,
+)
 from capture_sdk.freeze import unpack
 from capture_sdk.prompt import PromptStatus
 from tests.build import ENVELOPE, REMAINDER, Seat
@@ -27,7 +37,12 @@ def known(*rules: Rule, knowledge: Any, **options: Any) -> Any:
     return unpack(recorded(*rules, knowledge=knowledge, **options).knowledge)
 
 
-CARDS = {"hole": {"cards": ["Ah", "Kd"]}, "seats": [{"name": "kim", "stack": 900}, {"name": "sam", "stack": 100}]}
+CARDS = {
+    "hole": {"cards": ["Ah", "Kd"]},
+    "seats": [{"name": "kim", "stack": 900}, {"name": "sam", "stack": 100}],
+}
+
+NO_STACKS = [{"name": "kim", "stack": None}, {"name": "sam", "stack": None}]
 
 
 @pytest.mark.parametrize(
@@ -35,9 +50,9 @@ CARDS = {"hole": {"cards": ["Ah", "Kd"]}, "seats": [{"name": "kim", "stack": 900
     [
         ("knowledge.hole.cards", {**CARDS, "hole": {"cards": None}}),
         ("knowledge.hole.cards.1", {**CARDS, "hole": {"cards": ["Ah", None]}}),
-        ("knowledge.seats.*.stack", {**CARDS, "seats": [{"name": "kim", "stack": None}, {"name": "sam", "stack": None}]}),
+        ("knowledge.seats.*.stack", {**CARDS, "seats": NO_STACKS}),
         ("knowledge.**.name", {**CARDS, "seats": [{"name": None, "stack": 900}, {"name": None, "stack": 100}]}),
-        ("stack", {**CARDS, "seats": [{"name": "kim", "stack": None}, {"name": "sam", "stack": None}]}),
+        ("stack", {**CARDS, "seats": NO_STACKS}),
         ("**.0.name", {**CARDS, "seats": [{"name": None, "stack": 900}, {"name": "sam", "stack": 100}]}),
         ("knowledge.*.0", {**CARDS, "seats": [None, {"name": "sam", "stack": 100}]}),
         ("decision.cards", CARDS),
@@ -71,7 +86,10 @@ def test_a_key_with_a_dot_in_it_is_written_with_a_backslash() -> None:
 def test_each_action_does_what_it_says(action: str, left: Any) -> None:
     record = recorded(Rule("read", action), knowledge={"read": "two pair", "pot": 3})
     assert unpack(record.knowledge) == {"read": left, "pot": 3}
-    assert record.redactions == {"mask": 1, **({} if action == "capture" else {action: 1 + (action == "mask")})}
+    assert record.redactions == {
+        "mask": 1,
+        **({} if action == "capture" else {action: 1 + (action == "mask")}),
+    }
 
 
 def test_the_first_rule_that_matches_decides() -> None:
@@ -93,7 +111,9 @@ def test_a_keyed_hash_lets_equal_values_be_matched_within_one_installation() -> 
     left = known(Rule("knowledge.*", "hash", "who"), knowledge=values, keys=DIGEST)
     assert left["a"] == left["b"] != left["c"]
     assert left["a"].startswith("[HASHED:who:3:")
-    other = known(Rule("knowledge.*", "hash", "who"), knowledge=values, keys=Keys(digest=b"another key, as long"))
+    other = known(
+        Rule("knowledge.*", "hash", "who"), knowledge=values, keys=Keys(digest=b"another key, as long")
+    )
     assert other["a"] != left["a"]
 
 
@@ -116,7 +136,9 @@ def test_an_artifact_is_kept_apart_in_the_same_record() -> None:
 
 
 def test_a_default_action_stands_for_every_value_that_no_rule_names() -> None:
-    record = recorded(Rule("knowledge.pot", "capture"), default=Action.DROP, knowledge={"pot": 3, "me": {"a": [1]}})
+    record = recorded(
+        Rule("knowledge.pot", "capture"), default=Action.DROP, knowledge={"pot": 3, "me": {"a": [1]}}
+    )
     assert unpack(record.knowledge) == {"pot": 3, "me": {"a": [None]}}
     assert (record.prompt, record.response) == (None, None)
     assert record.rewritten == ("prompt", "response")

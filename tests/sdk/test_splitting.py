@@ -51,7 +51,7 @@ def test_agents_do_not_share_their_habits() -> None:
     assert offsets(RULES + "2", agent="b", splitter=splitter) == [0]
 
 
-@pytest.mark.parametrize("offset", range(0, 12))
+@pytest.mark.parametrize("offset", range(12))
 def test_any_split_rejoins_to_the_same_bytes(offset: int) -> None:
     prompt = "♠ \ud83d\x00\r\n".encode("utf-8", "surrogatepass")
     sealed = split_at(prompt, offset, is_text=True)
@@ -81,8 +81,9 @@ def test_turns_with_one_string_share_their_envelope() -> None:
 
 def test_chat_messages_are_one_text_and_share_their_beginning() -> None:
     conversations = [
-        [{"role": "system", "content": RULES}, {"role": "user", "content": f"pot {number} ♦ \ud83d"}] for number in range(4)
-    ]  # fmt: skip
+        [{"role": "system", "content": RULES}, {"role": "user", "content": f"pot {number} ♦ \ud83d"}]
+        for number in range(4)
+    ]
     sealed = told(*conversations)
     assert [json.loads(each.text()) for each in sealed] == conversations
     assert all(each.is_messages for each in sealed)

@@ -38,6 +38,9 @@ log = logging.getLogger("capture_sdk")
 _LOG_EVERY_SECONDS: Final = 10.0
 _REST_AFTER_SECONDS: Final = 5.0  # without a turn; until then the thread looks by itself and costs no wake-up
 _HANDS_NUMBERED: Final = 4_096  # sequence counters kept; an agent plays a few hands at a time
+_CAN_BE_CUT: Final = (
+    "artifacts knowledge prompt response reasoning attempts adjustments decision unsent usage".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,19 +337,12 @@ class Delivery:
 
 def fitting(record: TurnRecord, limit: int) -> TurnRecord:
     """The record without its largest parts, until it fits: what it cannot keep it names as cut."""
-    for name in (
-        "artifacts",
-        "knowledge",
-        "prompt",
-        "response",
-        "reasoning",
-        "attempts",
-        "decision",
-        "unsent",
-    ):
-        if len(packed(record)) <= limit:
+    while len(packed(record)) > limit:
+        sizes = {name: len(packed(record)) - len(packed(record.without(name))) for name in _CAN_BE_CUT}
+        largest = max(sizes, key=lambda name: sizes[name])
+        if sizes[largest] <= 0:
             break
-        record = record.without(name)
+        record = record.without(largest)
     return record
 
 

@@ -112,7 +112,7 @@ class TurnRecord:
     def without(self, *fields: str) -> "TurnRecord":
         """The same record without these fields, which it then names as cut: for what is too large to keep."""
         emptied: dict[str, Any] = {name: {} if name == "artifacts" else None for name in fields}
-        emptied |= {name: () for name in fields if name == "attempts"}
+        emptied |= {name: () for name in fields if name in ("attempts", "adjustments")}
         return replace(self, cut=(*self.cut, *fields), **emptied)
 
     def with_envelope(self, envelope: bytes | None) -> "TurnRecord":

@@ -8,7 +8,7 @@ key per call, so that it works on a cluster.
 
 import ctypes
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from capture_sdk.config import SPREAD_SCHEMES, Config, SpreadUrl, spread_hosts
@@ -104,21 +104,24 @@ class RedisTransport:
         for blob in blobs:
             yield (_RENEW, blob.key, self._ttl_ms), ()
 
-    def _send_gone(self, blobs: Iterable[Blob], renewed: Sequence[object]) -> set[str]:
-        """Store the blobs that the buffer no longer has; returns the keys of those it cannot."""
-        for answer in renewed:
+    def _send_gone(self, blobs: Iterable[Blob], renewed: Sequence[object]) -> dict[str, str]:
+        """Store the blobs that the buffer no longer has; returns the keys of those it has not even then, and why."""
+        lacking: dict[str, str] = {}
+        known: list[Blob] = []
+        for blob, answer in zip(blobs, renewed, strict=True):
             if isinstance(answer, Exception):
-                raise answer
-        gone = [blob for blob, answer in zip(blobs, renewed, strict=True) if answer == 0]
-        known = [blob for blob in gone if blob.data is not None]
-        if known:
-            with self._redis().pipeline(transaction=False) as pipe:
-                for blob in known:
-                    pipe.set(blob.key, blob.data, px=self._ttl_ms)
-                pipe.execute()
-        return {blob.key for blob in gone if blob.data is None}
+                lacking[blob.key] = _reason(answer)
+            elif answer == 0 and blob.data is None:
+                lacking[blob.key] = BLOB_NEEDED
+            elif answer == 0:
+                known.append(blob)
+        answers = self._run([(("SET", blob.key, blob.data, "PX", self._ttl_ms), ()) for blob in known])
+        for blob, answer in zip(known, answers, strict=True):
+            if isinstance(answer, Exception):
+                lacking[blob.key] = _reason(answer)
+        return lacking
 
-    def _writes(self, parcels: Sequence[Parcel], lacking: set[str]) -> Iterator[_Command]:
+    def _writes(self, parcels: Sequence[Parcel], lacking: Mapping[str, str]) -> Iterator[_Command]:
         """Each turn that can be read back, and the two sets of each hand that the batch touches."""
         hands: dict[str, tuple[list[int], list[object]]] = {}
         agents: dict[str, tuple[list[int], list[object]]] = {}
@@ -173,12 +176,16 @@ _HASHES: Final[dict[object, str]] = {
 
 
 def _refusals(
-    parcels: Sequence[Parcel], lacking: set[str], commands: Sequence[_Command], answers: Sequence[object]
+    parcels: Sequence[Parcel],
+    lacking: Mapping[str, str],
+    commands: Sequence[_Command],
+    answers: Sequence[object],
 ) -> Iterator[Refusal]:
     refused = {
-        place: BLOB_NEEDED
+        place: lacking[blob.key]
         for place, parcel in enumerate(parcels)
-        if any(blob.key in lacking for blob in parcel.blobs)
+        for blob in parcel.blobs
+        if blob.key in lacking
     }
     for (_, places), answer in zip(commands, answers, strict=True):
         if isinstance(answer, Exception):

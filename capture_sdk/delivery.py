@@ -161,6 +161,7 @@ class Delivery:
         try:
             last = time.monotonic()
             while True:
+                self._wait(last)
                 batch = self._take()
                 if batch:
                     self._deliver(batch)
@@ -168,7 +169,6 @@ class Delivery:
                     last = time.monotonic()
                 elif self._closed:
                     return
-                self._wait(last)
         finally:
             self._thread = None  # whatever ended it, the next turn begins another
 

@@ -1,6 +1,7 @@
 """The service-key API: honest answers, one error shape, exact bytes."""
 
 import base64
+import contextlib
 import hashlib
 import json
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client as Http
 
-from tests.build import ENVELOPE, HAND, REMAINDER, TABLE, fall_back, play, seat
+from capture_sdk import CapturePolicy, Rule
+from tests.build import ENVELOPE, HAND, REMAINDER, TABLE, fall_back, play, seat, take
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +53,7 @@ def test_hand_answers_with_everything_a_turn_has(buffer: Any) -> None:
     assert turn["promptSha256"] == hashlib.sha256(turn["prompt"].encode()).hexdigest()
     assert turn["knowledge"] == {"state": {"pot": 140}, "actionLog": []}
     assert (turn["promptStatus"], turn["source"], turn["isClamped"]) == ("verified", "buffer", True)
-    assert turn["decision"][0]["agentToken"] == "[REDACTED]"
+    assert turn["decision"][0]["agentToken"] == "[REDACTED:secret-name:17]"
     assert (turn["reasoning"], turn["usage"], turn["costMicros"]) == (
         "top pair",
         {"prompt_tokens": 10},
@@ -136,7 +138,7 @@ def test_a_flipped_byte_in_a_record_leaves_the_turn_listed(buffer: Any) -> None:
     play(seat(), 1)
     key = "turn:table-7:42:river-rat:1"
     data = bytearray(buffer.get(key))
-    data[len(data) // 2] ^= 1
+    data[-1] ^= 1
     buffer.set(key, bytes(data), ex=100)
     (turn,) = get("hand", OWNER, **SEAT).json()["turns"]
     assert (turn["actionIndex"], turn["promptStatus"], turn["promptUnavailable"]) == (
@@ -144,6 +146,47 @@ def test_a_flipped_byte_in_a_record_leaves_the_turn_listed(buffer: Any) -> None:
         "mismatched",
         "record_unreadable",
     )
+
+
+def test_a_turn_whose_dictionary_went_stays_listed_and_is_said_to_be_gone(buffer: Any) -> None:
+    play(seat(), 1)
+    buffer.delete(*buffer.keys("dict:*"))
+    (turn,) = get("hand", OWNER, **SEAT).json()["turns"]
+    assert (turn["actionIndex"], turn["promptStatus"], turn["promptUnavailable"]) == (
+        1,
+        "unavailable",
+        "dictionary_gone",
+    )
+    assert turn["knowledge"] is None
+
+
+def test_a_pinned_hand_needs_no_dictionary(buffer: Any) -> None:
+    for index in range(3):
+        play(seat(), index)
+    assert post("promote", SEAT).json()["total"] == 3
+    buffer.flushall()
+    turns = get("hand", OWNER, **SEAT).json()["turns"]
+    assert [turn["promptStatus"] for turn in turns] == ["verified"] * 3
+
+
+def test_a_message_that_did_not_leave_and_a_rewritten_prompt_are_said_to_be(buffer: Any) -> None:
+    at = seat()
+    at.client._delivery.policy = CapturePolicy(rules=[Rule("prompt", "mask")])
+    with at.turn(1) as turn:
+        take(turn, at.outbox)
+        at.outbox._send = fail
+        with contextlib.suppress(ConnectionError):
+            at.outbox.send({"action": "raise", "amount": 7})
+    at.client.flush(5)
+    (answer,) = get("hand", OWNER, **SEAT).json()["turns"]
+    assert answer["unsent"] == [{"message": {"action": "raise", "amount": 7}, "error": "ConnectionError"}]
+    assert (answer["promptStatus"], answer["promptUnavailable"]) == ("mismatched", "rewritten")
+    assert answer["rewritten"] == ["prompt"]
+    assert answer["policy"].startswith("defaults-")
+
+
+def fail(message: Any) -> None:
+    raise ConnectionError
 
 
 @pytest.mark.parametrize("text", ["plain", "half \ud83d", "nul\x00", "\r\n", b"\xff\x00"])

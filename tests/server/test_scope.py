@@ -41,8 +41,11 @@ def test_only_the_agents_own_keys_are_asked_for(buffer: Any, read: str) -> None:
         else:
             get_hand_turns(TABLE, HAND, agent_id="river-rat")
     own = {hand_key(TABLE, HAND, "river-rat"), turn_key(TABLE, HAND, "river-rat", 1)}
-    assert {key for key in keys if not key.startswith("env:")} == own
-    assert len({key for key in keys if key.startswith("env:")}) == 1
+    shared = {key for key in keys if key.startswith(("env:", "dict:"))}
+    assert set(keys) - shared == own
+    # Its own envelope and its own dictionary: one of each, of the four agents' four dictionaries.
+    assert sorted(key.partition(":")[0] for key in shared) == ["dict", "env"]
+    assert len(buffer.keys("dict:*")) == 1 + len(RIVALS)
 
 
 @pytest.mark.parametrize("agent", ["river-rat", *RIVALS])

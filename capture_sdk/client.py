@@ -2,7 +2,7 @@
 
 import logging
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from capture_sdk import config as configuration
 from capture_sdk.config import Config
@@ -32,7 +32,7 @@ class Client:
         *,
         transport: Transport | None = None,
         ledger: Ledger | None = None,
-        **options: Any,
+        **options: object,
     ) -> None:
         if config is not None and options:
             raise ConfigError(f"give a Config or options, not both: {', '.join(options)}")
@@ -42,10 +42,10 @@ class Client:
 
     @classmethod
     def from_env(
-        cls, *, transport: Transport | None = None, ledger: Ledger | None = None, **options: Any
+        cls, *, transport: Transport | None = None, ledger: Ledger | None = None, **options: object
     ) -> Self:
         """Read AGENT_CAPTURE_REDIS_URL and its siblings (see ``capture_sdk.config``); ``options`` win over them."""
-        config = configuration.from_env(**options)
+        config = configuration.from_env(None, **options)
         if config is None:
             return cls(transport=OffTransport(), ledger=_NoLedger())
         return cls(config, transport=transport, ledger=ledger)

@@ -80,7 +80,7 @@ class Config:
             raise ConfigError(f"{name} must be at least {smallest}, not {value}")
 
     @classmethod
-    def of(cls, **options: Any) -> "Config":
+    def of(cls, **options: object) -> "Config":
         """As the constructor, with an error that names an unknown option and the one that was meant."""
         known = [each.name for each in fields(cls)]
         for name in options:
@@ -88,7 +88,8 @@ class Config:
                 near = difflib.get_close_matches(name, known, 1)
                 hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
                 raise ConfigError(f"{name} is no option: {hint}")
-        return cls(**options)
+        given: dict[str, Any] = dict(options)
+        return cls(**given)
 
     def __repr__(self) -> str:
         where = {"redis_url": masked_url(self.redis_url), "base_url": masked_url(self.base_url)}
@@ -97,7 +98,7 @@ class Config:
         return f"Config({', '.join([*said, *key, f'ttl_seconds={self.ttl_seconds}'])})"
 
 
-def from_env(environ: Mapping[str, str] | None = None, **options: Any) -> Config | None:
+def from_env(environ: Mapping[str, str] | None = None, /, **options: object) -> Config | None:
     """Read the environment; None means that capture is switched off. ``options`` win over it.
 
     Raises ConfigError naming the variable that is missing, unknown or malformed.

@@ -8,7 +8,7 @@ pass and are not recorded.
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from capture_sdk.freeze import settle, snapshot, unpack
 from capture_sdk.redact.policy import CapturePolicy
@@ -79,7 +79,7 @@ class Outbox(_Door, Generic[Message, Result]):
         super().__init__(secrets)
         self._send = send
 
-    def send(self, message: Message, *args: Any, **kwargs: Any) -> Result:
+    def send(self, message: Message, *args: object, **kwargs: object) -> Result:
         """Send ``message`` as it is; return or raise what the real send does. Further arguments are handed on."""
         packed, unsettled = snapshot(message)  # before the send, which may change or consume the message
         try:
@@ -98,7 +98,7 @@ class AsyncOutbox(_Door, Generic[Message, Result]):
         super().__init__(secrets)
         self._send = send
 
-    async def send(self, message: Message, *args: Any, **kwargs: Any) -> Result:
+    async def send(self, message: Message, *args: object, **kwargs: object) -> Result:
         """Send ``message`` as it is; return or raise what the real send does. Further arguments are handed on."""
         packed, unsettled = snapshot(message)
         try:

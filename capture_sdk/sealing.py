@@ -62,7 +62,7 @@ def seal(
     )
 
 
-def charge_of(turn: Turn, **changes: Any) -> Charge:
+def charge_of(turn: Turn, **changes: object) -> Charge:
     """The ledger row of a turn. Whether it was clamped is computed from the messages that left."""
     redactor = _redactor(turn)
     messages, _ = _decision(turn, redactor)

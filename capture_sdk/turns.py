@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, copy_context
 from types import FrameType, TracebackType
-from typing import Any, Literal, ParamSpec, Protocol, Self, TypeVar
+from typing import Literal, ParamSpec, Protocol, Self, TypeVar
 
 from capture_sdk.freeze import pack, snapshot, snapshot_items, unpack
 from capture_sdk.keys import checked_id, checked_index
@@ -351,7 +351,7 @@ class Turn:
         """Whether an exception ended it before any answer: there is no turn to show."""
         return self.error is not None and self.answer is None
 
-    def charge(self, **changes: Any) -> Charge:
+    def charge(self, **changes: object) -> Charge:
         """The ledger row of this turn, tokens and cost summed over its attempts; call it after the turn.
 
         ``changes`` replace fields of the row. Raises IdError when the ids are none that a store could hold.

@@ -77,8 +77,20 @@ def server() -> Iterator[Server]:
     made.stop()
 
 
+_made: list[Client] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """No connection of a test outlives it."""
+    yield
+    while _made:
+        _made.pop().close(0)
+
+
 def client(server: Server, **options: Any) -> Client:
-    return Client(Config(**{"base_url": server.url, "service_key": KEY, **FAST, **options}))
+    _made.append(Client(Config(**{"base_url": server.url, "service_key": KEY, **FAST, **options})))
+    return _made[-1]
 
 
 def test_turns_arrive_whole_and_an_envelope_goes_once_and_only_when_asked_for(server: Server) -> None:

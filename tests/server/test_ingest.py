@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -31,16 +32,28 @@ def site(live_server: Any, settings: Any, buffer: Any) -> str:
     return str(live_server.url)
 
 
+_made: list[Client] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """No connection of a test outlives it."""
+    yield
+    while _made:
+        _made.pop().close(0)
+
+
 def client(site: str, key: str = INGEST, **options: Any) -> Client:
-    return Client(Config(base_url=site, service_key=key, **options))
+    _made.append(Client(Config(base_url=site, service_key=key, **options)))
+    return _made[-1]
 
 
 def post(site: str, path: str, body: Any, *, key: str = INGEST, **headers: str) -> tuple[int, Any]:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    answer = urllib3.request(
-        "POST", f"{site}/internal/agent-capture/{path}", body=data, headers={"X-Service-Key": key, **headers}
-    )
-    return answer.status, json.loads(answer.data)
+    with urllib3.PoolManager() as pool:
+        url = f"{site}/internal/agent-capture/{path}"
+        answer = pool.request("POST", url, body=data, headers={"X-Service-Key": key, **headers})
+        return answer.status, json.loads(answer.data)
 
 
 def record(action_index: int = 1, agent: str = "river-rat", **options: Any) -> Any:

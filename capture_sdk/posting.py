@@ -10,6 +10,7 @@ import gzip
 import json
 import os
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from capture_sdk.config import Config
 from capture_sdk.errors import ConfigError, TransportError
@@ -33,6 +34,7 @@ class Poster:
         except ImportError as exc:
             raise ConfigError("HTTP needs urllib3: pip install 'capture-sdk[http]'") from exc
         self._base = config.base_url or ""
+        self._path = urlsplit(self._base).path
         self._key = config.service_key or ""
         self._timeout = urllib3.Timeout(connect=config.connect_timeout, read=config.write_timeout)
         self._pool, self._pid = self._make(), os.getpid()
@@ -50,7 +52,7 @@ class Poster:
         }
         try:
             answer = self._own_pool().request(
-                "POST", self._base + path, body=body, headers=headers, redirect=False
+                "POST", self._path + path, body=body, headers=headers, redirect=False
             )
         except urllib3.exceptions.HTTPError as exc:
             raise TransportError(
@@ -67,19 +69,20 @@ class Poster:
     def close(self) -> None:
         """Close the kept connections. A later call opens them again."""
         if self._pid == os.getpid():
-            self._pool.clear()
+            self._pool.close()
+            self._pool = self._make()
 
-    def _own_pool(self) -> "urllib3.PoolManager":
+    def _own_pool(self) -> "urllib3.HTTPConnectionPool":
         """A forked child makes connections of its own, and touches no lock of its parent's."""
         if self._pid != os.getpid():
             _parents.append(self._pool)
             self._pool, self._pid = self._make(), os.getpid()
         return self._pool
 
-    def _make(self) -> "urllib3.PoolManager":
+    def _make(self) -> "urllib3.HTTPConnectionPool":
         import urllib3
 
-        return urllib3.PoolManager(maxsize=2, retries=False, timeout=self._timeout)
+        return urllib3.connection_from_url(self._base, maxsize=2, timeout=self._timeout, retries=False)
 
 
 def _results(data: bytes) -> list[dict[str, Any]]:

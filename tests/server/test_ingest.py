@@ -50,8 +50,8 @@ def client(site: str, key: str = INGEST, **options: Any) -> Client:
 
 def post(site: str, path: str, body: Any, *, key: str = INGEST, **headers: str) -> tuple[int, Any]:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    with urllib3.PoolManager() as pool:
-        url = f"{site}/internal/agent-capture/{path}"
+    with urllib3.connection_from_url(site) as pool:
+        url = f"/internal/agent-capture/{path}"
         answer = pool.request("POST", url, body=data, headers={"X-Service-Key": key, **headers})
         return answer.status, json.loads(answer.data)
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final
 
-from capture_sdk.freeze import MAX_DEPTH, repack, unpack
+from capture_sdk.forms import MAX_DEPTH
+from capture_sdk.freeze import repack, unpack
 from capture_sdk.prompt import text_bytes
 from capture_sdk.redact.looks import looks
 from capture_sdk.redact.marks import MARK

@@ -6,12 +6,13 @@ one blob and never on a chain. Records that are very large stand alone.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from capture_sdk.codec import Dictionary, frame, frame_with
+from capture_sdk.codec import Dictionary, DictionaryError, frame, frame_with
 
 _USES: Final = 16  # turns that share a dictionary; measured best between 8 and 64
+_SAMPLES: Final = 4  # earlier records that the next dictionary's tables are made from
 _LARGEST: Final = 128 * 1024  # bytes of a record that may be, or use, a dictionary
 _AGENTS: Final = 64  # each holds a dictionary of some 100 KB with its tables
 
@@ -20,6 +21,7 @@ _AGENTS: Final = 64  # each holds a dictionary of some 100 KB with its tables
 class _Group:
     dictionary: Dictionary
     uses: int = 0
+    recent: list[bytes] = field(default_factory=list)
 
 
 class Dictionaries:
@@ -34,9 +36,13 @@ class Dictionaries:
             return frame(packed), None, None
         group = self._groups.pop(agent_id, None)
         if group is None or group.uses >= _USES:
-            group = _Group(Dictionary(packed))
+            try:
+                group = _Group(Dictionary(packed, group.recent if group is not None else ()))
+            except DictionaryError:
+                return frame(packed), None, None  # nothing to make tables from: this one stands alone
         self._groups[agent_id] = group
         if len(self._groups) > _AGENTS:
             self._groups.popitem(last=False)
         group.uses += 1
+        group.recent = [*group.recent[1 - _SAMPLES :], packed]
         return frame_with(group.dictionary, packed), group.dictionary.hash, group.dictionary.stored

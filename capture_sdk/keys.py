@@ -76,5 +76,5 @@ def envelope_key(env_hash: str) -> str:
 
 
 def dictionary_key(content_hash: str) -> str:
-    """The key of a dictionary; the sha256, in hex, of its content before it is compressed."""
+    """The key of a dictionary: the first 16 bytes, in hex, of the sha256 of its content, uncompressed."""
     return f"dict:{content_hash}"

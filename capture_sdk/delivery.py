@@ -106,20 +106,27 @@ class Delivery:
             with self._lock:
                 self._fallbacks += turn.is_fallback
             return
-        size = turn.size()
+        size, hand = turn.size(), turn.where[:3]
         reason = None
         with self._lock:
-            turn.sequence = self._number(turn.where[:3])
+            try:
+                turn.sequence = self._sequences.pop(hand, 0)
+                self._sequences[hand] = turn.sequence + 1
+            except TypeError:
+                pass  # ids that are no ids: the delivery thread will refuse them
             if self._closed:
                 reason = "closed"
-            elif len(self._queue) >= self._config.queue_items or self._no_room(size):
+            elif (
+                len(self._queue) >= self._config.queue_items
+                or self._held_bytes + size > self._config.queue_bytes
+            ):
                 reason = "queue_full"
             else:
                 if self._thread is None:
                     self._start()
                 self._accepted += 1
-                self._queue.append((turn, size))
                 self._held_bytes += size
+                self._queue.append((turn, size))
             rests, self._rests = self._rests, False
         if reason is not None:
             self._lose(reason, 1)
@@ -135,20 +142,6 @@ class Delivery:
         with self._lock:
             self._faults += 1
         self._log_rarely(f"fault:{where}", "capture fault in %s: %s", where, type(error).__name__)
-
-    def _no_room(self, size: int) -> bool:
-        return self._held_bytes + size > self._config.queue_bytes
-
-    def _number(self, hand: tuple[object, ...]) -> int:
-        """The turn's number within (client, agent, hand), from 0; also of turns that are then dropped."""
-        try:
-            number = self._sequences.pop(hand, 0)  # type: ignore[arg-type]
-            self._sequences[hand] = number + 1  # type: ignore[index]
-        except TypeError:
-            return 0  # ids that are no ids: the delivery thread will refuse them
-        if len(self._sequences) > _HANDS_NUMBERED:
-            del self._sequences[next(iter(self._sequences))]
-        return number
 
     def _start(self) -> None:
         self._thread = threading.Thread(target=self._run, name="capture-delivery", daemon=True)
@@ -184,6 +177,8 @@ class Delivery:
 
     def _take(self) -> list[tuple[Turn, int]]:
         with self._lock:
+            while len(self._sequences) > _HANDS_NUMBERED:
+                del self._sequences[next(iter(self._sequences))]
             count = min(len(self._queue), self._config.batch_items)
             batch = [self._queue.popleft() for _ in range(count)]
             self._in_flight = len(batch)

@@ -7,13 +7,13 @@ pass and are not recorded.
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, Generic, TypeVar
 
 from capture_sdk.freeze import settle, snapshot, unpack
 from capture_sdk.redact.policy import CapturePolicy
 from capture_sdk.redact.redactor import Redactor
-from capture_sdk.turns import Sent, current_turn
+from capture_sdk.turns import Sent, Turn, current_turn, latest
 
 Message = TypeVar("Message")
 Result = TypeVar("Result")
@@ -28,7 +28,7 @@ class _Door:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets = frozenset(secret for secret in secrets if secret)
         self._outside: deque[Sent] = deque(maxlen=_OUTSIDE_KEPT)
-        self._left: list[Sent] | None = None
+        self._turn: Turn | None = None
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -41,23 +41,20 @@ class _Door:
         if not secrets <= self._secrets:
             self._secrets |= secrets
 
-    def begin(self) -> list[Sent]:
-        """Begin a turn: what passes from now on is its decision; whatever an earlier one left behind is gone."""
-        self._left = left = []  # type: ignore[var-annotated]
-        return left
-
-    def end(self, sent: Sequence[Sent] | None) -> None:
-        """End the turn that ``begin`` gave ``sent`` to."""
-        if self._left is sent:
-            self._left = None
+    def begin(self, turn: Turn) -> None:
+        """Begin a turn: what passes from now on is its decision."""
+        self._turn = turn
 
     def _keep(self, packed: bytes, unsettled: bool, error: BaseException | None = None) -> None:
-        turn = current_turn()
+        """Add a message to the turn that is open here; else to the seat's own, in whatever context it is."""
+        turn = latest.get()
+        if turn is None or turn.outer is not None or turn.outbox is not self or not turn.is_open:
+            turn = current_turn()
+            if turn is None or turn.outbox is not self:
+                turn = self._turn
         copy = (packed, unsettled, None if error is None else type(error).__name__)
-        if turn is not None and turn.outbox is self and isinstance(turn.sent, list):
+        if turn is not None and turn.is_open and turn.sent is not None:
             turn.sent.append(copy)
-        elif self._left is not None:
-            self._left.append(copy)
         elif len(packed) <= _OUTSIDE_BYTES:
             self._outside.append(copy)  # it may be the login that holds the token
 

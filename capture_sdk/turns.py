@@ -40,8 +40,7 @@ class Door(Protocol):
     @property
     def secrets(self) -> frozenset[str]: ...
     def learn(self, secrets: frozenset[str]) -> None: ...
-    def begin(self) -> list[Sent]: ...
-    def end(self, sent: Sequence[Sent] | None) -> None: ...
+    def begin(self, turn: "Turn") -> None: ...
 
 
 class Sink(Protocol):
@@ -53,7 +52,8 @@ class Sink(Protocol):
     def fault(self, where: str, error: Exception) -> None: ...
 
 
-_latest: ContextVar["Turn | None"] = ContextVar("capture_sdk_turn", default=None)
+# The turn that was opened last in this context; it may be closed by now.
+latest: ContextVar["Turn | None"] = ContextVar("capture_sdk_turn", default=None)
 
 
 def current_turn() -> "Turn | None":
@@ -62,7 +62,7 @@ def current_turn() -> "Turn | None":
     Generators share the context of whoever steps them: where several turns are open in one, the frame
     that is running decides whose it is.
     """
-    turn = _latest.get()
+    turn = latest.get()
     while turn is not None and not turn.is_open:
         turn = turn.outer
     if turn is None or turn.next_open() is None:
@@ -110,7 +110,7 @@ class Turn:
     messages: tuple[bytes, bool] | None = None
     answer: Text | None = None
     reasoning: Text | None = None
-    sent: Sequence[Sent] | None = None
+    sent: list[Sent] | None = None
     action: str | None = None
     amount: Amount = None
     adjustments: tuple[Adjustment, ...] = ()
@@ -267,13 +267,14 @@ class Turn:
 
     def __enter__(self) -> Self:
         try:
-            outer = _latest.get()
+            outer = latest.get()
             if outer is not None:
                 self._open_within(outer, sys._getframe(1))
             self.is_open = True
-            _latest.set(self)
+            latest.set(self)
             if self.outbox is not None:
-                self.sent = self.outbox.begin()
+                self.sent = []
+                self.outbox.begin(self)
         except Exception as exc:  # noqa: BLE001 - as above
             self.sink.fault("open", exc)
         return self
@@ -285,10 +286,8 @@ class Turn:
             if self.is_open:
                 self.is_open = False
                 self.frame = None  # or the agent's locals would live as long as this turn
-                if _latest.get() is self:
-                    _latest.set(self.outer)
-                if self.outbox is not None:
-                    self.outbox.end(self.sent)
+                if latest.get() is self:
+                    latest.set(self.outer)
                 self.closed_at = time.time()
                 if error is not None:
                     self.error = type(error).__name__  # its text may hold content, and is the agent's own

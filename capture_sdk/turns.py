@@ -91,7 +91,7 @@ def invisible(verb: Callable[Params, None]) -> Callable[Params, None]:
         except Exception as exc:  # noqa: BLE001 - here promise 1 (never raise into the agent) is kept
             turn = args[0]
             if isinstance(turn, Turn):
-                turn.sink.fault(verb.__name__, exc)
+                turn.sink.fault(verb.__name__.lstrip("_"), exc)
 
     return guarded
 

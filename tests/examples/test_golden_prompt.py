@@ -1,5 +1,6 @@
 """The split changes nothing: the model gets the same bytes with capture on, with it off, and as ever."""
 
+import contextlib
 import hashlib
 import socket
 import subprocess
@@ -73,7 +74,7 @@ def take_the_turn(client: Client, model_url: str, table: str, sent_log: Path) ->
     for frame in FRAMES:
         seat.memory.take_in(frame)
     ours, theirs = socket.socketpair()
-    with ours, theirs:
+    with ours, theirs, contextlib.closing(model):
         seat._connection = ours
         seat.take_turn(YOUR_TURN)
     received = httpx.get(f"{model_url}/received").json()

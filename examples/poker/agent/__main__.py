@@ -4,6 +4,7 @@ The table's address, the tables, the token and the model's key come over standar
 because command lines can be read by everybody on the machine.
 """
 
+import contextlib
 import json
 import sys
 import threading
@@ -39,8 +40,9 @@ def _sit(orders: dict[str, Any], name: str, table_id: str, client: Client) -> No
         timeout=orders["modelTimeout"],
         sent_log=Path(orders["sentLog"]),
     )
-    seat = Seat(PROFILES[name], table_id, token=orders["token"], client=client, model=model)
-    seat.play((orders["host"], orders["port"]))
+    with contextlib.closing(model):
+        seat = Seat(PROFILES[name], table_id, token=orders["token"], client=client, model=model)
+        seat.play((orders["host"], orders["port"]))
 
 
 if __name__ == "__main__":

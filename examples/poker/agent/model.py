@@ -50,6 +50,10 @@ class Model:
             return Answer(str(response.status_code), _since(started), response.text, error="the call failed")
         return _read(response, _since(started))
 
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._http.close()
+
     def _note_sent(self, request: httpx.Request) -> None:
         """From the body as it leaves, after every layer that could still have changed it."""
         content = json.loads(request.content)["messages"][0]["content"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from bench.recorders.bare import BareMinimum, BareMinimumOrmsgpack, BarePipeline
-from bench.recorders.capture import CaptureSdk, CaptureSdkWide
+from bench.recorders.capture import CaptureSdk, CaptureSdkWide, CaptureTransport
 from bench.recorders.contract import Noop, Recorder
 from bench.recorders.naive import Naive, NaiveSplit, NaiveSplitZstd
 from bench.recorders.tracing import Langfuse, OpenTelemetry, Opik, OpikAtOnce
@@ -43,6 +43,7 @@ RECORDERS: Final[Mapping[str, Entry]] = {
     "opik": Entry("Opik", "opik", "http", Opik),
     "opik-at-once": Entry("Opik, one message a span", "opik", "http", OpikAtOnce),
     "capture-wide": Entry("capture_sdk", OWN, "redis", CaptureSdkWide),
+    "capture-transport": Entry("capture_sdk, its transport alone", OWN, "redis", CaptureTransport),
     "bare-pipeline": Entry("bare pipeline of 64", "bare", "redis", BarePipeline),
     "naive": Entry("whole record, msgpack", "bare", "redis", Naive),
     "naive-split": Entry("envelope apart, msgpack", "bare", "redis", NaiveSplit),

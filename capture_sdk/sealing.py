@@ -10,7 +10,7 @@ from typing import Any
 
 from capture_sdk.freeze import jsonable, repack, scalar, settle, unpack
 from capture_sdk.prompt import Prompt, split, text_bytes
-from capture_sdk.records import Attempt, Charge, TurnKey, TurnRecord, differs, sent_action
+from capture_sdk.records import Adjustment, Attempt, Charge, TurnKey, TurnRecord, differs, sent_action
 from capture_sdk.redact.redactor import Redactor
 from capture_sdk.splitting import Splitter, split_at
 from capture_sdk.turns import Text, Turn
@@ -24,7 +24,7 @@ def seal(
     redactor = _redactor(turn)
     messages, unsent = _decision(turn, redactor)
     knowledge = None if turn.knowledge is None else redactor.frozen(settle(*turn.knowledge), "knowledge")
-    asides = _asides(turn, redactor)
+    labels = _labels(turn, redactor)
     prompt, rewritten = _prompt(turn, key, redactor, splitter)
     response = _faithful(turn.answer, "response", redactor, rewritten)
     reasoning = _faithful(turn.reasoning, "reasoning", redactor, rewritten)
@@ -34,7 +34,7 @@ def seal(
     return TurnRecord(
         key=key,
         captured_at=turn.captured_at,
-        agent_version_id=scalar(turn.agent_version_id),
+        agent_version_id=labels["agent_version_id"],
         knowledge=knowledge,
         prompt=prompt,
         response=response,
@@ -43,12 +43,12 @@ def seal(
         unsent=repack(unsent) if unsent else None,
         action=scalar(turn.action),
         amount=scalar(turn.amount),
-        adjustments=asides["adjustments"],
+        adjustments=_adjustments(turn, redactor),
         attempts=attempts,
-        model=scalar(turn.model),
-        provider=scalar(turn.provider),
-        routing=asides["routing"],
-        usage=asides["usage"],
+        model=labels["model"],
+        provider=labels["provider"],
+        routing=labels["routing"],
+        usage=None if turn.usage is None else redactor.frozen(turn.usage, "usage"),
         cost_micros=scalar(turn.cost_micros),
         latency_ms=scalar(turn.latency_ms),
         error=turn.error,
@@ -66,6 +66,8 @@ def charge_of(turn: Turn, **changes: object) -> Charge:
     """The ledger row of a turn. Whether it was clamped is computed from the messages that left."""
     redactor = _redactor(turn)
     messages, _ = _decision(turn, redactor)
+    is_redacted = bool(redactor.counts)
+    labels = _labels(turn, redactor)
     tokens = total(turn.tokens)
     sent = sent_action(messages) if messages is not None else None
     parsed = None if turn.action is None else (scalar(turn.action), scalar(turn.amount))
@@ -76,9 +78,9 @@ def charge_of(turn: Turn, **changes: object) -> Charge:
     fields: dict[str, Any] = {
         "key": turn.key,
         "charged_at": turn.captured_at,
-        "agent_version_id": scalar(turn.agent_version_id),
-        "model": scalar(turn.model),
-        "provider": scalar(turn.provider),
+        "agent_version_id": labels["agent_version_id"],
+        "model": labels["model"],
+        "provider": labels["provider"],
         "input_tokens": tokens.input,
         "cached_tokens": tokens.cached,
         "cache_write_tokens": tokens.cache_write,
@@ -87,12 +89,12 @@ def charge_of(turn: Turn, **changes: object) -> Charge:
         "cost_micros": turn.cost_micros,
         "attempts": len(turn.calls),
         "is_fallback": turn.is_fallback,
-        "fallback_reason": turn.fallback_reason,
+        "fallback_reason": labels["fallback_reason"],
         "is_clamped": is_clamped,
-        "is_redacted": bool(redactor.counts),
+        "is_redacted": is_redacted,
         "action": taken[0],
         "amount": taken[1],
-        "usage": turn.usage,
+        "usage": None if turn.usage is None else redactor.frozen(turn.usage, "usage"),
     }
     return Charge(**(fields | changes))
 
@@ -121,24 +123,31 @@ def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-def _asides(turn: Turn, redactor: Redactor) -> dict[str, Any]:
-    """The small fields around the four parts, redacted in one go."""
-    adjustments, usage, routing = turn.adjustments, turn.usage, turn.routing
-    if adjustments:
-        adjustments = tuple(
-            replace(
-                each,
-                before=redactor.value(each.before, "adjustments"),
-                after=redactor.value(each.after, "adjustments"),
-                why=_string(redactor.value(each.why, "adjustments")) or "",
-            )
-            for each in adjustments
+def _adjustments(turn: Turn, redactor: Redactor) -> tuple[Adjustment, ...]:
+    return tuple(
+        replace(
+            each,
+            before=redactor.value(each.before, "adjustments"),
+            after=redactor.value(each.after, "adjustments"),
+            why=_string(redactor.value(each.why, "adjustments")) or "",
         )
-    if usage is not None:
-        usage = redactor.frozen(usage, "usage")
-    if routing is not None:
-        routing = _string(redactor.value(scalar(routing), "routing"))
-    return {"adjustments": adjustments, "usage": usage, "routing": routing}
+        for each in turn.adjustments
+    )
+
+
+def _labels(turn: Turn, redactor: Redactor) -> dict[str, str | None]:
+    """The short texts that describe a turn, redacted in one go: a provider's address may hold a password."""
+    given = {
+        "agent_version_id": scalar(turn.agent_version_id),
+        "model": scalar(turn.model),
+        "provider": scalar(turn.provider),
+        "routing": scalar(turn.routing),
+        "fallback_reason": scalar(turn.fallback_reason),
+    }
+    kept = redactor.value(given, "turn")
+    if not isinstance(kept, dict) or kept.keys() != given.keys():
+        return dict.fromkeys(given)  # withheld as a whole, and counted as such
+    return {name: _string(value) for name, value in kept.items()}
 
 
 def _attempt(attempt: Attempt, redactor: Redactor, rewritten: set[str]) -> Attempt:

@@ -203,3 +203,29 @@ def test_keys_never_show_in_a_repr() -> None:
     policy = CapturePolicy(keys=Keys(digest=b"hunter2hunter2hunter2", encryption=Fernet.generate_key()))
     assert "hunter2" not in repr(policy)
     assert "hunter2" not in repr(Config(policy=policy, redis_url="redis://host"))
+
+
+def test_no_field_of_a_record_or_a_charge_passes_beside_the_redactor() -> None:
+    secret = "hunter2hunter2"
+    url = f"https://bot:{secret}@models.example.org/v1"
+    transport = MemoryTransport()
+    at = Seat(Client(transport=transport), version=url)
+    with at.turn(1) as turn:
+        turn.knows(password=secret)
+        turn.attempt("500", error=f"could not reach {url}", provider=url)
+        turn.response("fold", model=url, provider=url, routing=url, usage={"api_key": secret, url: 1})
+        turn.parsed("raise", 3)
+        turn.adjusted("clamp", {"password": secret}, f"see {url}", f"because {url}")
+        at.outbox.send({"action": "fold", "password": secret})
+        at.outbox._send = _fail
+        with pytest.raises(ConnectionError):
+            at.outbox.send({"url": url})
+    assert at.client.flush(5)
+    (record,) = transport.records()
+    assert secret not in repr(record)
+    turn.fallback(f"no answer from {url}")
+    assert secret not in repr(turn.charge())
+
+
+def _fail(message: Any) -> None:
+    raise ConnectionError

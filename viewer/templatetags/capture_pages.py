@@ -1,6 +1,7 @@
 """The few words the pages need of the template language."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from django import template
 from django.utils.http import urlencode
@@ -24,6 +25,9 @@ def plain(value: object) -> str:
     return "" if value is None else showing.plain(value if isinstance(value, str | bytes) else str(value))
 
 
+_MOST_SHOWN: Final = 10**15  # what a float divides without an error, and a reader takes in
+
+
 @register.filter
 def duration(milliseconds: int | None) -> str:
     """A time left, in the two largest units that matter."""
@@ -34,17 +38,26 @@ def duration(milliseconds: int | None) -> str:
 
 
 @register.filter
-def money(micros: int | None) -> str:
+def money(micros: object) -> str:
     """Micro-units as money; a cost that is not known is a dash, never zero."""
-    return "–" if micros is None else f"${micros / 1_000_000:,.4f}"
+    number = _number(micros)
+    return number if isinstance(number, str) else f"${number / 1_000_000:,.4f}"
 
 
 @register.filter
-def seconds(milliseconds: float | None) -> str:
+def seconds(milliseconds: object) -> str:
     """A latency, in seconds from one second on."""
-    if milliseconds is None:
+    number = _number(milliseconds)
+    if isinstance(number, str):
+        return number
+    return f"{number:.0f} ms" if number < 1_000 else f"{number / 1_000:.2f} s"
+
+
+def _number(value: object) -> int | float | str:
+    """A recorded number; a dash for what is none, since an agent may have said anything at all."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return "–"
-    return f"{milliseconds:.0f} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:.2f} s"
+    return value if not abs(value) > _MOST_SHOWN else "over 10^15"
 
 
 @register.simple_tag

@@ -9,7 +9,8 @@ from typing import Any, Final
 import httpx
 from django_redis import get_redis_connection
 
-from capture_sdk.keys import agents_key, envelope_key, hand_key, turn_key
+from capture_sdk.codec import dictionary_hash
+from capture_sdk.keys import agents_key, dictionary_key, envelope_key, hand_key, turn_key
 
 API: Final = "/internal/agent-capture/"
 # For each turn (table, hand, action index) the sha256 of the prompt, from whoever received or assembled it.
@@ -101,9 +102,14 @@ class Reader:
 
 
 def stored_bytes(keys: Iterable[str]) -> int:
-    """What these keys take in the buffer's memory, by the server's own account."""
+    """What these keys, and the dictionaries that turns among them need, take by the buffer's own account."""
+    wanted = sorted(keys)
     with get_redis_connection("capture").pipeline(transaction=False) as pipe:
-        for key in sorted(keys):
+        for key in wanted:
+            if key.startswith("turn:"):
+                pipe.getrange(key, 0, 63)  # what a record needs stands at its beginning
+        needed = {needs for head in pipe.execute() if (needs := dictionary_hash(head)) is not None}
+        for key in [*wanted, *map(dictionary_key, sorted(needed))]:
             pipe.memory_usage(key, samples=0)
         return sum(size or 0 for size in pipe.execute())
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import peers
+from bench.goals import goals
 from bench.parts import down, memory, on_thread, throughput
 from bench.run import Runner, runner
 from bench.table import Part
@@ -37,6 +38,7 @@ def main() -> None:
     for name in options.only:
         measured[name] = PARTS[name](machine, options.reps)
         _print(str(measured[name]))
+    _print(goals(measured))
     _print(f"{time.monotonic() - began:,.0f} s in all")
     if options.json is not None:
         results = {name: [asdict(each) for each in part.results] for name, part in measured.items()}

@@ -1,0 +1,85 @@
+"""What the SDK is meant to cost, beside what was measured in this run: one line a goal, met or missed."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from bench.jobs import Result
+from bench.recorders import BARE, CAPTURE, RECORDERS
+from bench.table import Part, markdown
+
+_HEADERS = ("measure", "goal", "measured", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One line: the largest (or, with ``at_least``, smallest) value that is good enough, and the value."""
+
+    measure: str
+    limit: float
+    value: float
+    unit: str = ""
+    at_least: bool = False
+
+    def row(self) -> tuple[str, ...]:
+        """As a line of the table."""
+        met = self.value >= self.limit if self.at_least else self.value <= self.limit
+        sign = "≥" if self.at_least else "≤"
+        said = f"{self.value:,.2f}" if self.limit < 10 else f"{self.value:,.0f}"
+        return (
+            self.measure,
+            f"{sign} {self.limit:,g}{self.unit}",
+            f"{said}{self.unit}",
+            "met" if met else "missed",
+        )
+
+
+def goals(measured: Mapping[str, Part]) -> str:
+    """The table of all goals that this run says something about; empty if none."""
+    rows = [goal.row() for name, part in measured.items() for goal in _OF[name](part)]
+    return f"## The goals\n\n{markdown(_HEADERS, rows)}\n" if rows else ""
+
+
+def _on_thread(part: Part) -> Iterator[Goal]:
+    every = {name: _of(part, name) for name in (CAPTURE, BARE, "otel", "langfuse")}
+    ours = every[CAPTURE]
+    if not ours:
+        return
+    for name, limit in ((BARE, 1.5), ("otel", 1 / 3), ("langfuse", 1 / 7)):
+        pairs = list(zip(ours, every[name], strict=False))
+        if pairs:
+            ratio = median(mine.p50 / other.p50 for mine, other in pairs)
+            yield Goal(f"on the turn's thread, p50 : {RECORDERS[name].title}", round(limit, 2), ratio)
+    yield Goal("on the turn's thread, p99", 250, median(each.p99 for each in ours), " us")
+    yield Goal("on the turn's thread, worst of all", 1_000, max(each.worst for each in ours), " us")
+    yield Goal("process CPU a turn", 600, median(each.cpu for each in ours), " us")
+
+
+def _down(part: Part) -> Iterator[Goal]:
+    for row in part.rows:
+        if row[0] == RECORDERS[CAPTURE].title and row[1] != "up":
+            yield Goal(f"store {row[1]}, p50 : its own when up", 1.2, float(row[3].split()[0]))
+            yield Goal(
+                f"store {row[1]}, exit: 2 s of flush, and the end of the process", 2.5, float(row[8]), " s"
+            )
+
+
+def _memory(part: Part) -> Iterator[Goal]:
+    for row in part.rows:
+        if row[0] == RECORDERS[CAPTURE].title:
+            for server, cell in zip(part.headers[1:], row[1:], strict=True):
+                yield Goal(f"memory a turn, {server}", 2_000, float(cell.replace(",", "")), " B")
+
+
+def _throughput(part: Part) -> Iterator[Goal]:
+    ours = _of(part, "capture-transport")
+    if ours:
+        rate = median(each.turns_a_second for each in ours)
+        yield Goal("into Redis, the transport alone, turns a second", 10_000, rate, at_least=True)
+
+
+def _of(part: Part, name: str) -> list[Result]:
+    return [each for each in part.results if each.recorder == name and each.error is None]
+
+
+_OF = {"on-thread": _on_thread, "down": _down, "memory": _memory, "throughput": _throughput}

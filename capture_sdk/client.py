@@ -1,6 +1,5 @@
 """The client: one per process, shared by every agent and thread in it."""
 
-import logging
 from types import TracebackType
 from typing import Self
 
@@ -13,8 +12,6 @@ from capture_sdk.records import Charge
 from capture_sdk.transports import Transport
 from capture_sdk.transports.off import OffTransport
 from capture_sdk.turns import Door, Turn
-
-log = logging.getLogger("capture_sdk")
 
 
 class Client:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import uuid4
 
-from capture_sdk.codec import encode, packed
+from capture_sdk.codec import frame, packed
 from capture_sdk.config import Config
 from capture_sdk.dictionaries import Dictionaries
 from capture_sdk.errors import IdError, TransportError
@@ -102,6 +102,7 @@ class Delivery:
 
     def submit(self, turn: Turn) -> None:
         """Take a finished turn, or count why not. Never blocks on the store."""
+        # A fallback has only a charge; what an exception ended before any answer is no turn to show.
         if turn.fallback_reason is not None or (turn.error is not None and turn.answer is None):
             with self._lock:
                 self._fallbacks += turn.is_fallback
@@ -132,10 +133,6 @@ class Delivery:
             self._lose(reason, 1)
         elif rests:
             self._wake.set()
-
-    def refuse(self, reason: str) -> None:
-        """Count a turn that can never be stored."""
-        self._lose(reason, 1)
 
     def fault(self, where: str, error: Exception) -> None:
         """Count a fault of the recorder itself; its text may hold content and is not logged."""
@@ -231,7 +228,7 @@ class Delivery:
             if needed is not None and blob is not None:
                 dictionary = Blob(dictionary_key(needed), needed, blob)
         else:
-            framed = encode(record)
+            framed = frame(content)
         envelope = None
         if prompt is not None and prompt.env_hash is not None and prompt.envelope is not None:
             envelope = Blob(envelope_key(prompt.env_hash), prompt.env_hash, prompt.envelope)
@@ -306,7 +303,7 @@ class Delivery:
 
     def close(self, timeout: float) -> FlushResult:
         """Flush within ``timeout``, count what is left as lost, and let go of the store."""
-        result = self.flush(timeout)
+        self.flush(timeout)
         with self._lock:
             self._closed = True
             left = len(self._queue)

@@ -6,6 +6,7 @@ such: what never left is not a decision, and the error is the caller's as ever. 
 pass and are not recorded.
 """
 
+import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, Generic, TypeVar
@@ -29,16 +30,19 @@ class _Door:
         self._secrets = frozenset(secret for secret in secrets if secret)
         self._outside: deque[Sent] = deque(maxlen=_OUTSIDE_KEPT)
         self._turn: Turn | None = None
+        # Of what is learnt, by the delivery thread and by whoever asks for a charge; no send waits for it.
+        self._learning = threading.Lock()
 
     @property
     def secrets(self) -> frozenset[str]:
         """The credentials that were named or have passed through: nothing recorded may hold them."""
-        self._learn_from_outside()
-        return self._secrets
+        with self._learning:
+            self._learn_from_outside()
+            return self._secrets
 
     def learn(self, secrets: frozenset[str]) -> None:
         """Take in credentials that were found while a turn was sealed."""
-        if not secrets <= self._secrets:
+        with self._learning:
             self._secrets |= secrets
 
     def begin(self, turn: Turn) -> None:

@@ -7,7 +7,6 @@ that can change. What can wait (hashing, redaction, encoding) waits for the deli
 
 import datetime
 import functools
-import logging
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +19,6 @@ from capture_sdk.keys import checked_id, checked_index
 from capture_sdk.records import Adjustment, Amount, Charge, TurnKey
 from capture_sdk.redact.policy import CapturePolicy
 from capture_sdk.usage import TokenCounts, token_counts
-
-log = logging.getLogger("capture_sdk")
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -344,11 +341,6 @@ class Turn:
     def is_fallback(self) -> bool:
         """Whether the safe action was taken because no usable answer came."""
         return self.fallback_reason is not None
-
-    @property
-    def is_abandoned(self) -> bool:
-        """Whether an exception ended it before any answer: there is no turn to show."""
-        return self.error is not None and self.answer is None
 
     def charge(self, **changes: object) -> Charge:
         """The ledger row of this turn, tokens and cost summed over its attempts; call it after the turn.

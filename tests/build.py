@@ -29,6 +29,21 @@ def redis_client(redis: Any, *, ttl_seconds: int = 86_400, **options: Any) -> Cl
     return Client(config, transport=RedisTransport(redis, ttl_seconds=ttl_seconds))
 
 
+_opened: list[Client] = []
+
+
+def opened(**options: Any) -> Client:
+    """A client of these options, which is closed when its test ends: no thread or connection outlives it."""
+    _opened.append(Client(**options))
+    return _opened[-1]
+
+
+def close_opened() -> None:
+    """Close what ``opened`` gave."""
+    while _opened:
+        _opened.pop().close(0)
+
+
 @dataclass
 class Seat:
     """One agent at a table: its client, its outbox and whatever it really sent."""

@@ -9,6 +9,7 @@ from django_redis import get_redis_connection
 from redis import Redis
 
 from capture_site import embedded
+from tests.build import close_opened
 
 SERVERS = {"valkey-9": embedded.valkey_binary(), "redis-6.2": embedded.redis62_binary()}
 
@@ -21,6 +22,13 @@ def redis_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         pytest.skip(f"no {request.param} binary on this platform")
     with embedded.redis_server(binary, Path(tmp_path_factory.mktemp("redis"))) as url:
         yield url
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    """Clients made by ``tests.build.opened`` end with their test."""
+    yield
+    close_opened()
 
 
 @pytest.fixture

@@ -81,10 +81,6 @@ class Redactor:
             return value
         return repack(value)
 
-    def faithful(self, text: str | bytes, field: str) -> str | bytes | None:
-        """As ``text``, of a field that stays byte for byte unless the policy names it."""
-        return self.text(text, field) if self.policy.names(field) else text
-
     @property
     def _is_plain(self) -> bool:
         return not self.policy.rules and self.policy.default_action is Action.CAPTURE

@@ -318,7 +318,9 @@ def ask(socket_path: Path, path: str) -> bytes:
     raise AssertionError("the server did not answer")
 
 
-def test_a_fork_in_the_middle_of_a_turn_records_it_once_in_each_process_that_ends_it(redis: Any, redis_url: str, tmp_path: Path) -> None:  # fmt: skip  # noqa: E501
+def test_a_fork_in_the_middle_of_a_turn_leaves_it_to_its_parent(
+    redis: Any, redis_url: str, tmp_path: Path
+) -> None:
     run(
         """
         import os
@@ -338,7 +340,9 @@ def test_a_fork_in_the_middle_of_a_turn_records_it_once_in_each_process_that_end
     assert agents(redis) == {"before", "child"}
 
 
-def test_a_turn_that_ends_while_the_interpreter_does_is_delivered_or_counted(redis: Any, redis_url: str, tmp_path: Path) -> None:  # fmt: skip  # noqa: E501
+def test_a_turn_that_ends_with_the_interpreter_is_delivered_or_counted(
+    redis: Any, redis_url: str, tmp_path: Path
+) -> None:
     out = tmp_path / "said"
     run(
         f"""

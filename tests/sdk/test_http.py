@@ -13,7 +13,7 @@ import pytest
 from capture_sdk import Client, Config, ConfigError, LedgerError, MemoryTransport
 from capture_sdk.codec import decode
 from capture_sdk.wire import charge_from_json, unbase64
-from tests.build import Seat, take
+from tests.build import Seat, opened, take
 
 KEY = "ingest-key-hunter2-0123456789"
 FAST: dict[str, Any] = {"linger_seconds": 0.001, "backoff_seconds": 0.001, "backoff_limit_seconds": 0.002}
@@ -77,20 +77,8 @@ def server() -> Iterator[Server]:
     made.stop()
 
 
-_made: list[Client] = []
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    """No connection of a test outlives it."""
-    yield
-    while _made:
-        _made.pop().close(0)
-
-
 def client(server: Server, **options: Any) -> Client:
-    _made.append(Client(Config(**{"base_url": server.url, "service_key": KEY, **FAST, **options})))
-    return _made[-1]
+    return opened(**{"base_url": server.url, "service_key": KEY, **FAST, **options})
 
 
 def test_turns_arrive_whole_and_an_envelope_goes_once_and_only_when_asked_for(server: Server) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -185,3 +186,26 @@ def test_a_turn_that_raises_leaves_nothing_behind() -> None:
     assert [record.messages for record in transport.records()] == [
         [{"type": "player_action", "agentToken": MARKED, "action": "check", "amount": None}]
     ]
+
+
+def test_delivery_and_whoever_asks_for_a_charge_may_learn_at_the_same_time() -> None:
+    table = Table()
+    failures: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            for _ in range(200):
+                assert table.outbox.secrets is not None
+        except BaseException as exc:  # noqa: BLE001 - whatever it is, the test has to see it
+            failures.append(exc)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for number in range(600):
+        table.outbox.send({"agentToken": f"token-number-{number:04}"})
+    for each in threads:
+        each.join()
+    assert failures == []
+    table.outbox.send({"agentToken": "the-last-token"})
+    assert "the-last-token" in table.outbox.secrets

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,10 +9,10 @@ import urllib3
 
 from capture.hands import get_hand_turns
 from capture.models import AgentInferenceCharge
-from capture_sdk import Client, Config, LedgerError
+from capture_sdk import Client, LedgerError
 from capture_sdk.codec import encode
 from capture_sdk.wire import charge_json, turn_json
-from tests.build import ENVELOPE, HAND, REMAINDER, TABLE, Seat, memory_client
+from tests.build import ENVELOPE, HAND, REMAINDER, TABLE, Seat, memory_client, opened
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,20 +31,8 @@ def site(live_server: Any, settings: Any, buffer: Any) -> str:
     return str(live_server.url)
 
 
-_made: list[Client] = []
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    """No connection of a test outlives it."""
-    yield
-    while _made:
-        _made.pop().close(0)
-
-
 def client(site: str, key: str = INGEST, **options: Any) -> Client:
-    _made.append(Client(Config(base_url=site, service_key=key, **options)))
-    return _made[-1]
+    return opened(base_url=site, service_key=key, **options)
 
 
 def post(site: str, path: str, body: Any, *, key: str = INGEST, **headers: str) -> tuple[int, Any]:

@@ -5,8 +5,8 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
-from capture_sdk import Charge, Client, Outbox, Turn
-from capture_sdk.freeze import jsonable, unpack
+from capture_sdk import Client, Outbox, Turn
+from capture_sdk.wire import charge_json
 from examples.poker.agent.decide import Action, make_legal, parse, safe
 from examples.poker.agent.memory import Memory
 from examples.poker.agent.model import Model
@@ -81,7 +81,7 @@ class Seat:
             turn.prompt(envelope, remainder)
             action = self._decide(turn, f"{envelope}\n{remainder}", frame)
             self.outbox.send({"type": "action", "actionIndex": frame["actionIndex"], **_message(action)})
-        self.outbox.send({"type": "usage_report", "charge": charge_message(turn.charge())})
+        self.outbox.send({"type": "usage_report", "charge": charge_json(turn.charge())})
 
     def _decide(self, turn: Turn, prompt: str, frame: Frame) -> Action:
         """Ask until an answer can be read, a bounded number of times; then play safe, and say so."""
@@ -127,15 +127,6 @@ def cost_micros(usage: Frame | None) -> int | None:
         return None
     told, answered = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
     return int(told * 0.15 + answered * 0.6)
-
-
-def charge_message(charge: Charge) -> Frame:
-    """A charge as the platform takes it: plain JSON, the provider's usage object as it was received."""
-    plain = {name: getattr(charge, name) for name in Charge.__slots__ if name not in ("key", "usage")}
-    plain["charged_at"] = charge.charged_at.isoformat()
-    plain["usage"] = None if charge.usage is None else jsonable(unpack(charge.usage))
-    plain["action_index"], plain["hand_number"] = charge.key.action_index, charge.key.hand_number
-    return plain
 
 
 def _message(action: Action) -> Frame:

@@ -1,12 +1,11 @@
 """Agents report what a turn cost; the host writes it to the ledger, a hand at a time, as a platform would."""
 
-import datetime
 import threading
 from typing import Any
 
 from capture.ledger import record_charges
-from capture_sdk import Charge, TurnKey
-from capture_sdk.freeze import pack
+from capture_sdk import Charge
+from capture_sdk.wire import charge_from_json
 
 Frame = dict[str, Any]
 
@@ -39,9 +38,5 @@ class Till:
 
 
 def read_charge(table_id: str, agent_id: str, report: Frame) -> Charge:
-    """The ledger's row in an agent's report."""
-    fields = dict(report)
-    key = TurnKey(table_id, fields.pop("hand_number"), agent_id, fields.pop("action_index"))
-    usage = fields.pop("usage")
-    charged_at = datetime.datetime.fromisoformat(fields.pop("charged_at"))
-    return Charge(key=key, charged_at=charged_at, usage=None if usage is None else pack(usage), **fields)
+    """The ledger's row in an agent's report, of the table and agent that the host knows it to be."""
+    return charge_from_json(report | {"tableId": table_id, "agentId": agent_id})

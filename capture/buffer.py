@@ -7,19 +7,18 @@ An agent's read touches that agent's keys only. A buffer that cannot be reached 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from django.conf import settings
 from django_redis import get_redis_connection
 from redis.exceptions import RedisError
 
+from capture.limits import BUFFER_CHUNK_TURNS
 from capture_sdk.codec import decode, dictionary_hash, standalone
 from capture_sdk.errors import RecordError
 from capture_sdk.keys import agents_key, dictionary_key, envelope_key, hand_key, turn_key
 from capture_sdk.records import TurnKey, TurnRecord
 from capture_sdk.transports.redis import RedisTransport
-
-_CHUNK: Final = 100  # turns a pipeline: bounds one reply to a few megabytes
 
 
 class BufferUnavailable(Exception):
@@ -75,8 +74,8 @@ class Buffer:
         """One agent's turns of a hand, envelopes put back, by action index."""
         indexes = self._indexes(table_id, hand_number, agent_id)
         found: list[BufferedTurn] = []
-        for start in range(0, len(indexes), _CHUNK):
-            found += self._read(table_id, hand_number, agent_id, indexes[start : start + _CHUNK])
+        for start in range(0, len(indexes), BUFFER_CHUNK_TURNS):
+            found += self._read(table_id, hand_number, agent_id, indexes[start : start + BUFFER_CHUNK_TURNS])
         envelopes = self.envelopes(_hashes(found))
         return [_with_envelope(turn, envelopes) for turn in found]
 

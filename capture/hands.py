@@ -7,7 +7,7 @@ operator's own door.
 import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from capture.buffer import AgentLife, Buffer, BufferedTurn, BufferUnavailable
 from capture.ledger import charges_of_hand
+from capture.limits import ENVELOPE_BYTES
 from capture.merge import CapturedTurn, Clock, DurableTurn, HandView, Standing, merge, standing
 from capture.models import AgentCallEnvelope, AgentCallRecord, AgentHand
 from capture_sdk.codec import decode, decompress
@@ -23,9 +24,6 @@ from capture_sdk.errors import RecordError
 from capture_sdk.records import Charge, TurnKey, TurnRecord
 
 Answer = TypeVar("Answer")
-
-MAX_ENVELOPE_BYTES: Final = 64 * 1024 * 1024  # an envelope's frame that grows beyond this is not ours
-RECENT_LIMIT_MAX: Final = 200  # hands a page: each costs a few buffer reads
 
 
 class StoresUnavailable(Exception):
@@ -180,7 +178,7 @@ def _record(data: bytes, key: TurnKey, envelope: bytes | None) -> TurnRecord | N
 def _body(frame: bytes) -> bytes | None:
     """An envelope's bytes; one that is damaged at rest is as good as gone, and is reported like that."""
     try:
-        return decompress(frame, MAX_ENVELOPE_BYTES)
+        return decompress(frame, ENVELOPE_BYTES)
     except RecordError:
         return None
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.db import connection, transaction
 
+from capture.limits import ID_LENGTH, LEDGER_BATCH_ROWS
 from capture.models import AgentHand, AgentInferenceCharge
 from capture_sdk.freeze import jsonable
 from capture_sdk.keys import checked_id, checked_index
@@ -15,24 +16,29 @@ from capture_sdk.records import Amount, Charge, TurnKey
 
 _KEY: Final = ("table_id", "hand_number", "agent_id", "action_index")
 _COLUMNS: Final = (*_KEY, *(each.name for each in fields(Charge) if each.name != "key"))
-_BATCH: Final = 500  # rows an INSERT; keeps one statement under a few hundred kilobytes
 
 _INSERT: Final = (
     f"INSERT INTO agent_inference_charges ({', '.join(_COLUMNS)}) VALUES %s"  # noqa: S608 - column names only
     " ON CONFLICT (table_id, hand_number, agent_id, action_index) DO NOTHING"
-    " RETURNING table_id, hand_number, agent_id,"
+    " RETURNING table_id, hand_number, agent_id, model, agent_version_id,"
     " is_fallback, is_clamped, is_redacted, cost_micros, charged_at"
 )
 # Both the writer and the rebuild add rows up in SQL with these words, so they cannot disagree.
 _UPSERT_HAND: Final = """
 INSERT INTO agent_hands
-    (table_id, hand_number, first_at, last_at, agents, turns, fallbacks, clamped, redacted, cost_micros)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+    (table_id, hand_number, first_at, last_at, agents, model_names, agent_version_ids,
+     turns, fallbacks, clamped, redacted, cost_micros)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 ON CONFLICT (table_id, hand_number) DO UPDATE SET
     first_at = LEAST(agent_hands.first_at, excluded.first_at),
     last_at = GREATEST(agent_hands.last_at, excluded.last_at),
-    agents = ARRAY(SELECT DISTINCT agent FROM unnest(agent_hands.agents || excluded.agents) AS agent
-                   ORDER BY agent),
+    agents = ARRAY(SELECT DISTINCT name FROM unnest(agent_hands.agents || excluded.agents) AS name
+                   ORDER BY name),
+    model_names = ARRAY(SELECT DISTINCT name FROM unnest(agent_hands.model_names || excluded.model_names) AS name
+                        ORDER BY name),
+    agent_version_ids = ARRAY(SELECT DISTINCT name
+                              FROM unnest(agent_hands.agent_version_ids || excluded.agent_version_ids) AS name
+                              ORDER BY name),
     turns = agent_hands.turns + excluded.turns,
     fallbacks = agent_hands.fallbacks + excluded.fallbacks,
     clamped = agent_hands.clamped + excluded.clamped,
@@ -42,9 +48,14 @@ ON CONFLICT (table_id, hand_number) DO UPDATE SET
 """
 _REBUILD: Final = """
 INSERT INTO agent_hands
-    (table_id, hand_number, first_at, last_at, agents, turns, fallbacks, clamped, redacted, cost_micros)
+    (table_id, hand_number, first_at, last_at, agents, model_names, agent_version_ids,
+     turns, fallbacks, clamped, redacted, cost_micros)
 SELECT table_id, hand_number, min(charged_at), max(charged_at),
        array_agg(DISTINCT agent_id ORDER BY agent_id),
+       COALESCE(array_agg(DISTINCT left(model, 200) ORDER BY left(model, 200))
+                FILTER (WHERE model IS NOT NULL), '{}'),
+       COALESCE(array_agg(DISTINCT left(agent_version_id, 200) ORDER BY left(agent_version_id, 200))
+                FILTER (WHERE agent_version_id IS NOT NULL), '{}'),
        count(*) FILTER (WHERE NOT is_fallback), count(*) FILTER (WHERE is_fallback),
        count(*) FILTER (WHERE is_clamped), count(*) FILTER (WHERE is_redacted), sum(cost_micros)
 FROM agent_inference_charges GROUP BY table_id, hand_number ORDER BY min(id)
@@ -104,6 +115,8 @@ class _Added:
     table_id: str
     hand_number: int
     agent_id: str
+    model: str | None
+    agent_version_id: str | None
     is_fallback: bool
     is_clamped: bool
     is_redacted: bool
@@ -119,8 +132,8 @@ def _check(key: TurnKey) -> None:
 
 
 def _batches(keys: list[TurnKey]) -> Iterator[list[TurnKey]]:
-    for start in range(0, len(keys), _BATCH):
-        yield keys[start : start + _BATCH]
+    for start in range(0, len(keys), LEDGER_BATCH_ROWS):
+        yield keys[start : start + LEDGER_BATCH_ROWS]
 
 
 def _insert(charges: list[Charge]) -> list[_Added]:
@@ -159,12 +172,18 @@ def _sums(rows: list[_Added]) -> list[Any]:
         min(times),
         max(times),
         sorted({row.agent_id for row in rows}),
+        _names(row.model for row in rows),
+        _names(row.agent_version_id for row in rows),
         sum(not row.is_fallback for row in rows),
         sum(row.is_fallback for row in rows),
         sum(row.is_clamped for row in rows),
         sum(row.is_redacted for row in rows),
         sum(costs) if costs else None,
     ]
+
+
+def _names(given: Iterable[str | None]) -> list[str]:
+    return sorted({name[:ID_LENGTH] for name in given if name is not None})
 
 
 def _charge(row: AgentInferenceCharge) -> Charge:

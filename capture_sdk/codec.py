@@ -13,7 +13,7 @@ stored once, raw, under its own key; a dictionary is stored compressed.
 import datetime
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from capture_sdk.errors import RecordError
@@ -45,6 +45,7 @@ def _options(level: int) -> dict[int, int]:
 
 
 DictionaryError: Final = zstd.ZstdError  # what making a dictionary may raise
+FrameError: Final = zstd.ZstdError  # what reading a frame may raise
 
 
 class Dictionary:
@@ -157,6 +158,28 @@ def decompress(data: bytes, limit: int, dictionary: Any = None) -> bytes:
     if not decompressor.eof:
         raise RecordError("the frame is cut short")
     return out
+
+
+class FrameReader:
+    """Undoes zstd piece by piece, for whoever must stop in the middle of a frame that grows too large."""
+
+    def __init__(self) -> None:
+        # 8 MiB, as HTTP's zstd allows (RFC 9659): a frame cannot ask for more memory than that.
+        window = {zstd.DecompressionParameter.window_log_max: 23}
+        self._zstd = zstd.ZstdDecompressor(options=window)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the frame has ended."""
+        return bool(self._zstd.eof)
+
+    def feed(self, data: bytes, at_most: int) -> Iterator[bytes]:
+        """What these bytes add, in pieces of at most so many bytes. Raises FrameError."""
+        while not self._zstd.eof:
+            yield self._zstd.decompress(data, max_length=at_most)
+            if self._zstd.needs_input:
+                return
+            data = b""
 
 
 class _Compressors(threading.local):

@@ -2,24 +2,23 @@
 
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from django.http import HttpRequest
 
 from capture.api.errors import BadEncoding, BadValue, TooLarge
+from capture.limits import BATCH_BYTES, BATCH_ITEMS, BODY_CHUNK_BYTES
+from capture_sdk.codec import FrameError, FrameReader
 
-MAX_COMMAND_BYTES: Final = 64 * 1024  # a command names a hand and an agent; anything larger is a mistake
-MAX_BATCH_BYTES: Final = 64 * 1024 * 1024  # of JSON, decompressed: several prompts of 10 MB
-MAX_BATCH_ITEMS: Final = 1_000  # keeps one batch within a request's time
-_CHUNK: Final = 256 * 1024
 _GZIP: Final = 16 + zlib.MAX_WBITS
 
 
 def read_json(request: HttpRequest, limit: int) -> dict[str, object]:
     """The JSON object in the body. Raises BadValue, BadEncoding or TooLarge."""
+    body = read_body(request, limit)
     try:
-        found = json.loads(read_body(request, limit))
+        found = json.loads(body)
     except (ValueError, RecursionError) as exc:
         raise BadValue("the body is not JSON") from exc
     if not isinstance(found, dict):
@@ -29,43 +28,64 @@ def read_json(request: HttpRequest, limit: int) -> dict[str, object]:
 
 def read_items(request: HttpRequest, name: str) -> list[object]:
     """The list of items that a batch carries under ``name``. Raises as ``read_json``."""
-    items = read_json(request, MAX_BATCH_BYTES).get(name)
+    items = read_json(request, BATCH_BYTES).get(name)
     if not isinstance(items, list):
         raise BadValue(f"the body must hold a list under {name!r}", fields={name: "a list is needed"})
-    if len(items) > MAX_BATCH_ITEMS:
-        raise TooLarge(f"a batch holds at most {MAX_BATCH_ITEMS} items, not {len(items)}")
+    if len(items) > BATCH_ITEMS:
+        raise TooLarge(f"a batch holds at most {BATCH_ITEMS} items, not {len(items)}")
     return items
 
 
-def read_body(request: HttpRequest, limit: int) -> bytes:
-    """The body's bytes, decompressed, at most ``limit`` of them. Raises BadEncoding, BadValue or TooLarge."""
+def read_body(request: HttpRequest, limit: int) -> bytearray:
+    """The body's bytes, decompressed, at most ``limit`` of them. Raises BadEncoding, BadValue or TooLarge.
+
+    They are gathered in one growing buffer: there is no moment at which they are in memory twice.
+    """
     encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding not in ("identity", "gzip"):
-        raise BadEncoding(f"the encoding {encoding!r} is not taken: identity and gzip are")
-    parts: list[bytes] = []
-    size = 0
-    for part in _plain(request) if encoding == "identity" else _unzipped(request):
-        size += len(part)
-        if size > limit:
+    pieces = _PIECES.get(encoding)
+    if pieces is None:
+        raise BadEncoding(f"the encoding {encoding[:40]!r} is not taken: {', '.join(_PIECES)} are")
+    body = bytearray()
+    for piece in pieces(request):
+        if len(body) + len(piece) > limit:
             raise TooLarge(f"the body is larger than {limit} bytes")
-        parts.append(part)
-    return b"".join(parts)
+        body += piece
+    return body
 
 
 def _plain(request: HttpRequest) -> Iterator[bytes]:
-    while part := request.read(_CHUNK):
-        yield part
+    while piece := request.read(BODY_CHUNK_BYTES):
+        yield piece
 
 
-def _unzipped(request: HttpRequest) -> Iterator[bytes]:
+def _gunzipped(request: HttpRequest) -> Iterator[bytes]:
     """What a gzip body holds, piece by piece: a bomb is stopped at the limit, not after it."""
     inflater = zlib.decompressobj(_GZIP)
     try:
-        for part in _plain(request):
-            yield inflater.decompress(part, _CHUNK)
+        for piece in _plain(request):
+            yield inflater.decompress(piece, BODY_CHUNK_BYTES)
             while inflater.unconsumed_tail:
-                yield inflater.decompress(inflater.unconsumed_tail, _CHUNK)
+                yield inflater.decompress(inflater.unconsumed_tail, BODY_CHUNK_BYTES)
     except zlib.error as exc:
         raise BadValue("the body is not gzip, as its header says") from exc
     if not inflater.eof:
         raise BadValue("the gzip body is cut short")
+
+
+def _unzstd(request: HttpRequest) -> Iterator[bytes]:
+    """What a zstd body holds, piece by piece, in the same way."""
+    frame = FrameReader()
+    try:
+        for piece in _plain(request):
+            yield from frame.feed(piece, BODY_CHUNK_BYTES)
+    except FrameError as exc:
+        raise BadValue("the body is not zstd, as its header says") from exc
+    if not frame.is_whole:
+        raise BadValue("the zstd body is cut short")
+
+
+_PIECES: Final[dict[str, Callable[[HttpRequest], Iterator[bytes]]]] = {
+    "identity": _plain,
+    "gzip": _gunzipped,
+    "zstd": _unzstd,
+}

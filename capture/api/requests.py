@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar, cast
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from capture.api.bodies import MAX_COMMAND_BYTES, read_json
+from capture.api.bodies import read_json
 from capture.api.errors import (
     ApiError,
     BadValue,
@@ -19,6 +19,7 @@ from capture.api.errors import (
 )
 from capture.auth import Scope, ServiceKey, find_key
 from capture.hands import StoresUnavailable
+from capture.limits import COMMAND_BYTES
 from capture.pin import PinDamaged
 from capture_sdk.errors import IdError
 from capture_sdk.keys import checked_id, checked_index
@@ -116,7 +117,7 @@ def _admit(request: HttpRequest, method: str, scopes: frozenset[Scope], *, is_ba
     admitted = cast(ServiceRequest, request)
     admitted.key = key
     if method == "POST":
-        admitted.params = {} if is_batch else read_json(request, MAX_COMMAND_BYTES)
+        admitted.params = {} if is_batch else read_json(request, COMMAND_BYTES)
     else:
         admitted.params = request.GET.dict()
     return admitted

@@ -10,6 +10,7 @@ from capture.api.bodies import read_items
 from capture.api.errors import Gone, NoKey, NotFound, Unavailable
 from capture.api.requests import ServiceRequest, agent_of, endpoint, hand_of, number_of, turn_of
 from capture.auth import Scope, find_key
+from capture.limits import RECENT_HANDS
 from capture.merge import HandView, Why
 from capture_sdk.prompt import PromptStatus
 
@@ -50,7 +51,7 @@ def charges(request: ServiceRequest) -> HttpResponse:
 @endpoint("GET", Scope.READ_ALL)
 def recent_hands(request: ServiceRequest) -> HttpResponse:
     """The newest hands of the ledger, page by page."""
-    limit = number_of(request, "limit", default=50, most=hands.RECENT_LIMIT_MAX)
+    limit = number_of(request, "limit", default=50, most=RECENT_HANDS)
     cursor = number_of(request, "cursor", default=None, most=2**63 - 1)
     return _json(shapes.page_json(hands.recent_hands(limit=limit or 50, cursor=cursor)))
 

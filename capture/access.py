@@ -1,0 +1,46 @@
+"""The access log: who read, opened, exported or kept which turns, and when.
+
+A line is written before the answer leaves. Where Postgres does not answer, the line goes to the structured log
+``capture.access`` instead, and is counted: a read of the buffer is not refused for it, and never goes unrecorded.
+"""
+
+import logging
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Final
+
+from django.db import InterfaceError, OperationalError
+
+from capture import metrics
+from capture.models import AccessAction, AgentAccess
+
+_log = logging.getLogger("capture.access")
+
+current_request_id: Final[ContextVar[str]] = ContextVar("current_request_id", default="")
+
+
+def log_access(
+    action: AccessAction,
+    *,
+    actor: str,
+    hand: tuple[str, int],
+    agents: Sequence[str],
+    action_index: int | None = None,
+    detail: str = "",
+) -> None:
+    """Write one line. ``actor`` is ``user:NAME``, ``key:NAME`` or ``command:NAME``, ``detail`` has no content."""
+    table_id, hand_number = hand
+    line = {
+        "actor": actor,
+        "table_id": table_id,
+        "hand_number": hand_number,
+        "agents": list(agents),
+        "action_index": action_index,
+        "detail": detail,
+        "request_id": current_request_id.get(),
+    }
+    try:
+        AgentAccess.objects.create(action=action, **line)
+    except (OperationalError, InterfaceError):
+        metrics.ACCESS_UNSTORED.inc()
+        _log.warning("access not in the database", extra={"access": {"action": str(action)} | line})

@@ -1,0 +1,86 @@
+"""Pinned turns and their envelopes.
+
+Captured content is kept as bytes, never as text or jsonb: text refuses NUL and half surrogates, jsonb
+reorders keys and rounds numbers. ``docs/decisions/`` has the reasons at length.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models.functions import Now
+
+from capture.limits import ID_LENGTH
+
+
+class RecordQuerySet(models.QuerySet["AgentCallRecord"]):
+    """Pinned turns."""
+
+    def of_agent(self, table_id: str, hand_number: int, agent_id: str) -> RecordQuerySet:
+        """One agent's turns of one hand."""
+        return self.filter(table_id=table_id, hand_number=hand_number, agent_id=agent_id)
+
+
+class AgentCallRecord(models.Model):
+    """A pinned turn. ``record`` is the captured record exactly as the buffer held it; the rest finds it.
+
+    Unique on table, hand, agent and action index: two agents can share an action index.
+    """
+
+    table_id = models.CharField(max_length=ID_LENGTH)
+    hand_number = models.BigIntegerField()
+    agent_id = models.CharField(max_length=ID_LENGTH)
+    action_index = models.BigIntegerField()
+    agent_version_id = models.TextField(null=True, blank=True)
+    model = models.TextField(null=True, blank=True)
+    provider = models.TextField(null=True, blank=True)
+    is_clamped = models.BooleanField()
+    env_hash = models.CharField(max_length=64, null=True, blank=True)
+    prompt_sha256 = models.CharField(max_length=64, null=True, blank=True)
+    record = models.BinaryField()
+    captured_at = models.DateTimeField()
+    pinned_at = models.DateTimeField(db_default=Now())
+    pinned_by = models.TextField()
+
+    objects = RecordQuerySet.as_manager()
+
+    class Meta:
+        db_table = "agent_call_records"
+        verbose_name = "pinned turn"
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["table_id", "hand_number", "agent_id", "action_index"], name="agent_call_records_turn"
+            ),
+        ]
+        permissions: ClassVar = [("pin_hand", "Can keep a hand")]
+
+    def __str__(self) -> str:
+        return f"{self.table_id}:{self.hand_number} {self.agent_id} #{self.action_index}"
+
+
+class AgentCallEnvelope(models.Model):
+    """An envelope of a pinned hand, stored with it once per hand, agent and hash.
+
+    No pinned hand depends on another's rows or on Redis. ``body`` is a zstd frame; ``size`` is the
+    number of bytes of the envelope itself.
+    """
+
+    table_id = models.CharField(max_length=ID_LENGTH)
+    hand_number = models.BigIntegerField()
+    agent_id = models.CharField(max_length=ID_LENGTH)
+    env_hash = models.CharField(max_length=64)
+    body = models.BinaryField()
+    size = models.BigIntegerField()
+
+    class Meta:
+        db_table = "agent_call_envelopes"
+        verbose_name = "pinned envelope"
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["table_id", "hand_number", "agent_id", "env_hash"], name="agent_call_envelopes_hash"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.env_hash} ({self.size} bytes)"

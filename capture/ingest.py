@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from django.db import InterfaceError, OperationalError
 
-from capture.auth import ServiceKey
+from capture.auth import Caller
 from capture.buffer import Buffer
 from capture.hands import StoresUnavailable
 from capture.ledger import record_charges
@@ -43,12 +43,12 @@ class _Refused(Exception):
         self.outcome = Outcome(REFUSED, reason, message)
 
 
-def take_turns(items: Sequence[object], *, key: ServiceKey) -> list[Outcome]:
+def take_turns(items: Sequence[object], *, caller: Caller) -> list[Outcome]:
     """Write a batch of turns to the buffer; an outcome for each, in order.
 
     Raises StoresUnavailable when the buffer does not answer: then the whole batch is to be sent again.
     """
-    read = [_read(_parcel, item, key) for item in items]
+    read = [_read(_parcel, item, caller) for item in items]
     places = [place for place, each in enumerate(read) if isinstance(each, Parcel)]
     parcels = [each for each in read if isinstance(each, Parcel)]
     refused: dict[int, str] = {}
@@ -62,12 +62,12 @@ def take_turns(items: Sequence[object], *, key: ServiceKey) -> list[Outcome]:
     ]
 
 
-def take_charges(items: Sequence[object], *, key: ServiceKey) -> list[Outcome]:
+def take_charges(items: Sequence[object], *, caller: Caller) -> list[Outcome]:
     """Write a batch of charges to the ledger; an outcome for each, in order. A repeat is written once.
 
     Raises StoresUnavailable when Postgres does not answer.
     """
-    read = [_read(_charge, item, key) for item in items]
+    read = [_read(_charge, item, caller) for item in items]
     try:
         record_charges([each for each in read if isinstance(each, Charge)])
     except (OperationalError, InterfaceError) as exc:
@@ -86,14 +86,12 @@ def outcomes_json(outcomes: Iterable[Outcome]) -> dict[str, object]:
     }
 
 
-def _read(
-    check: Callable[[Mapping[str, Any], ServiceKey], Item], item: object, key: ServiceKey
-) -> Item | Outcome:
+def _read(check: Callable[[Mapping[str, Any], Caller], Item], item: object, caller: Caller) -> Item | Outcome:
     """An item, checked, or why it is not taken."""
     if not isinstance(item, Mapping):
         return Outcome(REFUSED, "bad_value", f"an item is an object, not {type(item).__name__}")
     try:
-        return check(item, key)
+        return check(item, caller)
     except _Refused as exc:
         return exc.outcome
     except (RecordError, IdError) as exc:
@@ -108,7 +106,7 @@ def _written(refusal: str | None) -> Outcome:
     return Outcome("failed", refusal, "the buffer did not take it: send it again")
 
 
-def _parcel(item: Mapping[str, Any], key: ServiceKey) -> Parcel:
+def _parcel(item: Mapping[str, Any], caller: Caller) -> Parcel:
     """One turn. What a client claims of a hash is not believed: it is computed here."""
     data = unbase64("record", item.get("record"))
     if dictionary_hash(data) is not None:
@@ -116,7 +114,7 @@ def _parcel(item: Mapping[str, Any], key: ServiceKey) -> Parcel:
     record = decode(data)
     checked_id("tableId", record.key.table_id)
     checked_index("handNumber", record.key.hand_number)
-    _own(checked_id("agentId", record.key.agent_id), key)
+    _own(checked_id("agentId", record.key.agent_id), caller)
     checked_index("actionIndex", record.key.action_index)
     env_hash = record.prompt.env_hash if record.prompt is not None else None
     if env_hash is None:
@@ -127,12 +125,12 @@ def _parcel(item: Mapping[str, Any], key: ServiceKey) -> Parcel:
     return Parcel(record.key, data, Blob(envelope_key(env_hash), env_hash, envelope))
 
 
-def _charge(item: Mapping[str, Any], key: ServiceKey) -> Charge:
+def _charge(item: Mapping[str, Any], caller: Caller) -> Charge:
     charge = charge_from_json(item)
-    _own(charge.key.agent_id, key)
+    _own(charge.key.agent_id, caller)
     return charge
 
 
-def _own(agent_id: str, key: ServiceKey) -> None:
-    if not key.covers(agent_id):
-        raise _Refused(_NOT_YOURS, f"the key {key.name!r} is not bound to the agent {agent_id!r}")
+def _own(agent_id: str, caller: Caller) -> None:
+    if not caller.covers(agent_id):
+        raise _Refused(_NOT_YOURS, f"{caller.actor} is not bound to the agent {agent_id!r}")

@@ -18,6 +18,12 @@ KEY_NAME_LENGTH: Final = (
 )
 REQUEST_ID_LENGTH: Final = 128  # characters of an X-Request-Id that is taken over; a UUID has 36
 
+# Keys
+KEYS_REMEMBERED_SECONDS: Final = (
+    300  # a key that the database knew this long ago still reads the buffer without it
+)
+KEYS_REMEMBERED: Final = 1_000  # keys a process remembers for that: a few hundred kilobytes
+
 # Requests
 COMMAND_BYTES: Final = 64 * 1024  # of a command's JSON: it names a hand and an agent; more is a mistake
 BATCH_BYTES: Final = 64 * MIB  # of a batch's JSON, decompressed: several prompts of 10 MB

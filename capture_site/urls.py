@@ -7,6 +7,8 @@ from django.templatetags.static import static
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from capture.api import urls as api
+
 
 def favicon(request: HttpRequest) -> HttpResponse:
     """Browsers ask for it by this name; the file's own name has a hash in it."""
@@ -18,5 +20,6 @@ urlpatterns = [
     path("favicon.ico", favicon),
     path("admin/", admin.site.urls),
     path("agent-capture/", include("viewer.urls")),
-    path("internal/agent-capture/", include("capture.urls")),
+    path("internal/agent-capture/", include(api.for_keys)),
+    path("api/hosted-agent/", include(api.for_staff)),
 ]

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from typing import Final
 
 from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
@@ -10,9 +9,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-
-SEE: Final = "capture.view_agentcallrecord"
-KEEP: Final = "capture.pin_hand"
 
 View = Callable[[HttpRequest], HttpResponse]
 

@@ -7,9 +7,10 @@ from django.urls import reverse
 
 from capture import hands, pin
 from capture.api.views import prompt_response
+from capture.auth import KEEP, SEE
 from capture_sdk.errors import IdError
 from viewer import parts
-from viewer.access import KEEP, SEE, framed, staff_page
+from viewer.access import framed, staff_page
 from viewer.addresses import cursor_address, hand_address, hand_query, turn_address
 from viewer.present import completeness, prompt_parts, rows
 from viewer.visible import plain

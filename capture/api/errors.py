@@ -3,6 +3,7 @@
 ApiError
 ├── BadValue      400  a parameter is missing or not acceptable
 ├── NoKey         401  no key, or not one of ours
+├── NoSession     401  nobody is logged in
 ├── Forbidden     403  the key's scope or its agents do not allow it
 ├── NotFound      404  there is nothing of that name
 ├── NotAllowed    405  another method is needed
@@ -15,9 +16,11 @@ ApiError
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from django.http import JsonResponse
+
+RETRY_AFTER_SECONDS: Final = "5"
 
 
 class ApiError(Exception):
@@ -34,7 +37,12 @@ class ApiError(Exception):
     def response(self) -> JsonResponse:
         """The one shape of every error."""
         error = {"code": self.code, "message": self.message, "fields": self.fields}
-        return JsonResponse({"error": error}, status=self.status)
+        return JsonResponse({"error": error}, status=self.status, headers=self.headers)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What the answer's head says beside it."""
+        return {}
 
 
 class BadValue(ApiError):
@@ -45,6 +53,11 @@ class BadValue(ApiError):
 class NoKey(ApiError):
     status = HTTPStatus.UNAUTHORIZED
     code = "no_key"
+
+
+class NoSession(ApiError):
+    status = HTTPStatus.UNAUTHORIZED
+    code = "no_session"
 
 
 class Forbidden(ApiError):
@@ -60,6 +73,14 @@ class NotFound(ApiError):
 class NotAllowed(ApiError):
     status = HTTPStatus.METHOD_NOT_ALLOWED
     code = "method_not_allowed"
+
+    def __init__(self, allowed: str, message: str) -> None:
+        super().__init__(message)
+        self.allowed = allowed
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Allow": self.allowed}
 
 
 class Gone(ApiError):
@@ -85,3 +106,7 @@ class Damaged(ApiError):
 class Unavailable(ApiError):
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "store_unavailable"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": RETRY_AFTER_SECONDS}

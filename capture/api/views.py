@@ -1,65 +1,80 @@
-"""The endpoints. Each reads its request, asks one function and answers."""
+"""What the operations do. Each is handed a request that was let in, asks one function and answers."""
 
 from http import HTTPStatus
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpResponse, JsonResponse
 
 from capture import hands, ingest, pin
+from capture.access import log_access
 from capture.api import shapes
 from capture.api.bodies import read_items
-from capture.api.errors import Gone, NoKey, NotFound, Unavailable
-from capture.api.requests import ServiceRequest, agent_of, endpoint, hand_of, number_of, turn_of
-from capture.auth import Scope, find_key
-from capture.limits import RECENT_HANDS
+from capture.api.errors import Gone, NotFound, Unavailable
+from capture.api.operations import ANYTHING, ApiRequest, agent_of, hand_of, operation, turn_of
+from capture.api.parameters import ACTION_INDEX, AGENT_ID, CURSOR, HAND, LIMIT
+from capture.auth import Scope
 from capture.merge import HandView, Why
+from capture.models import AccessAction
 from capture_sdk.prompt import PromptStatus
 
 
-@endpoint("GET", Scope.READ_OWN, Scope.READ_ALL)
-def hand(request: ServiceRequest) -> HttpResponse:
-    """One agent's turns of a hand."""
-    table_id, hand_number = hand_of(request)
-    return _json(shapes.hand_json(hands.get_hand_turns(table_id, hand_number, agent_id=agent_of(request))))
+@operation("GET", "hand", Scope.READ_OWN, Scope.READ_ALL, parameters=(*HAND, AGENT_ID), answer="Hand")
+def hand(request: ApiRequest) -> HttpResponse:
+    """One agent's turns of a hand, with what is missing of them and why."""
+    view = hands.get_hand_turns(*hand_of(request), agent_id=agent_of(request))
+    _log(request, AccessAction.READ, [agent_of(request)])
+    return _json(shapes.hand_json(view))
 
 
-@endpoint("GET", Scope.READ_ALL)
-def hand_all(request: ServiceRequest) -> HttpResponse:
-    """Every agent's turns of a hand."""
-    return _json(shapes.hand_json(hands.get_hand_all(*hand_of(request))))
+@operation("GET", "hand-all", Scope.READ_ALL, parameters=HAND, answer="Hand")
+def hand_all(request: ApiRequest) -> HttpResponse:
+    """Every agent's turns of a hand, with what is missing of them and why."""
+    view = hands.get_hand_all(*hand_of(request))
+    _log(request, AccessAction.READ, view.agents)
+    return _json(shapes.hand_json(view))
 
 
-@endpoint("POST", Scope.PROMOTE)
-def promote(request: ServiceRequest) -> HttpResponse:
-    """Pin one agent's turns of a hand."""
-    table_id, hand_number = hand_of(request)
-    outcome = pin.promote(table_id, hand_number, agent_id=agent_of(request), by=f"key:{request.key.name}")
+@operation("POST", "promote", Scope.PROMOTE, parameters=(*HAND, AGENT_ID), answer="Pin")
+def promote(request: ApiRequest) -> HttpResponse:
+    """Keep one agent's turns of a hand. Idempotent, and safe with two at once."""
+    agent_id = agent_of(request)
+    outcome = pin.promote(*hand_of(request), agent_id=agent_id, by=request.caller.actor)
+    _log(request, AccessAction.PIN, [agent_id], detail=outcome.status)
     return _json(shapes.pin_json(outcome))
 
 
-@endpoint("POST", Scope.INGEST, is_batch=True)
-def turns(request: ServiceRequest) -> HttpResponse:
-    """Take a batch of turns for the buffer."""
-    return _json(ingest.outcomes_json(ingest.take_turns(read_items(request, "turns"), key=request.key)))
+@operation("POST", "turns", Scope.INGEST, batch="turns", answer="Results")
+def turns(request: ApiRequest) -> HttpResponse:
+    """Take a batch of turns for the buffer, with a result for each."""
+    return _json(ingest.outcomes_json(ingest.take_turns(read_items(request, "turns"), caller=request.caller)))
 
 
-@endpoint("POST", Scope.INGEST, is_batch=True)
-def charges(request: ServiceRequest) -> HttpResponse:
-    """Take a batch of charges for the ledger."""
-    return _json(ingest.outcomes_json(ingest.take_charges(read_items(request, "charges"), key=request.key)))
+@operation("POST", "charges", Scope.INGEST, batch="charges", answer="Results")
+def charges(request: ApiRequest) -> HttpResponse:
+    """Take a batch of charges for the ledger, with a result for each."""
+    items = read_items(request, "charges")
+    return _json(ingest.outcomes_json(ingest.take_charges(items, caller=request.caller)))
 
 
-@endpoint("GET", Scope.READ_ALL)
-def recent_hands(request: ServiceRequest) -> HttpResponse:
+@operation("GET", "recent-hands", Scope.READ_ALL, parameters=(LIMIT, CURSOR), answer="RecentHands")
+def recent_hands(request: ApiRequest) -> HttpResponse:
     """The newest hands of the ledger, page by page."""
-    limit = number_of(request, "limit", default=50, most=RECENT_HANDS)
-    cursor = number_of(request, "cursor", default=None, most=2**63 - 1)
-    return _json(shapes.page_json(hands.recent_hands(limit=limit or 50, cursor=cursor)))
+    page = hands.recent_hands(limit=request.given.get("limit", 50), cursor=request.given.get("cursor"))
+    return _json(shapes.page_json(page))
 
 
-@endpoint("GET", Scope.READ_OWN, Scope.READ_ALL)
-def prompt(request: ServiceRequest) -> HttpResponse:
+@operation(
+    "GET",
+    "prompt",
+    Scope.READ_OWN,
+    Scope.READ_ALL,
+    parameters=(*HAND, AGENT_ID, ACTION_INDEX),
+    answer=ANYTHING,
+    statuses=(404, 410),
+)
+def prompt(request: ApiRequest) -> HttpResponse:
     """The exact bytes of one prompt, with the sha256 that was recorded and how it compares now."""
     view, turn = hands.get_turn(key := turn_of(request))
+    _log(request, AccessAction.PROMPT, [key.agent_id], action_index=key.action_index)
     if turn is None:
         raise _absence(view, key.action_index)
     found = turn.record.prompt if turn.record is not None else None
@@ -81,11 +96,22 @@ def prompt_response(whole: bytes, sha256: str, status: PromptStatus) -> HttpResp
     return response
 
 
-def unknown(request: HttpRequest, path: str = "") -> HttpResponse:
-    """Whatever else is asked for below the API's path: refused without a key, else not found."""
-    if find_key(request.headers.get("X-Service-Key", "")) is None:
-        return NoKey("a valid key is needed in the header X-Service-Key").response()
-    return NotFound(f"there is no endpoint {path!r}").response()
+def _log(
+    request: ApiRequest,
+    action: AccessAction,
+    agents: list[str],
+    *,
+    action_index: int | None = None,
+    detail: str = "",
+) -> None:
+    log_access(
+        action,
+        actor=request.caller.actor,
+        hand=hand_of(request),
+        agents=agents,
+        action_index=action_index,
+        detail=detail,
+    )
 
 
 def _absence(view: HandView, action_index: int) -> NotFound | Gone | Unavailable:

@@ -1,0 +1,94 @@
+"""What the API can be asked: one value an endpoint, from which its doors and its description are made."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from django.http import HttpRequest, HttpResponse
+
+from capture.api.parameters import Parameter
+from capture.auth import Caller, Scope
+from capture_sdk.records import TurnKey
+
+
+class ApiRequest(HttpRequest):
+    """A request that was let in. ``given`` has the parameters, read: from the query, or a command's JSON body."""
+
+    caller: Caller
+    given: Mapping[str, Any]
+
+
+def hand_of(request: ApiRequest) -> tuple[str, int]:
+    """Table id and hand number that a request names."""
+    return request.given["tableId"], request.given["handNumber"]
+
+
+def agent_of(request: ApiRequest) -> str:
+    """The agent that a request names, which its caller covers."""
+    return str(request.given["agentId"])
+
+
+def turn_of(request: ApiRequest) -> TurnKey:
+    """The turn that a request names."""
+    return TurnKey(*hand_of(request), agent_of(request), request.given["actionIndex"])
+
+
+class View(Protocol):
+    """What answers an operation."""
+
+    def __call__(self, request: ApiRequest) -> HttpResponse: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One endpoint: ``path`` below the API's root, for callers with at least one of ``scopes``.
+
+    ``batch`` names the list that a batch's body carries. ``answer`` is the schema of a good answer, or the media
+    type of one that is not JSON; ``statuses`` are the errors it has beside those of every operation.
+    """
+
+    method: str
+    path: str
+    scopes: frozenset[Scope]
+    parameters: tuple[Parameter, ...]
+    batch: str | None
+    answer: str
+    statuses: tuple[int, ...]
+    view: View
+
+    @property
+    def name(self) -> str:
+        """What it is called in URLs, metrics and logs."""
+        return self.path
+
+    @property
+    def about(self) -> str:
+        """What it does, in a sentence."""
+        return (self.view.__doc__ or "").strip()
+
+    @property
+    def is_of_every_agent(self) -> bool:
+        """Whether it shows every agent's turns, which a caller bound to some may not see."""
+        return self.batch is None and all(
+            each.name != "agentId" or not each.is_required for each in self.parameters
+        )
+
+
+ANYTHING: Final = "application/octet-stream"
+
+
+def operation(
+    method: str,
+    path: str,
+    *scopes: Scope,
+    parameters: tuple[Parameter, ...] = (),
+    batch: str | None = None,
+    answer: str,
+    statuses: tuple[int, ...] = (),
+) -> Callable[[View], Operation]:
+    """Make a view an operation."""
+
+    def made(view: View) -> Operation:
+        return Operation(method, path, frozenset(scopes), parameters, batch, answer, statuses, view)
+
+    return made

@@ -1,0 +1,94 @@
+"""The parameters of the API: how each is read, and what the description says of it, in one place."""
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from capture.limits import ID_LENGTH, RECENT_HANDS
+from capture_sdk.errors import IdError
+from capture_sdk.keys import INDEX_MAX, checked_id, checked_index
+
+Read = Callable[[str, object], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: ``read`` takes its name and what was given, and raises IdError naming both."""
+
+    name: str
+    about: str
+    read: Read
+    schema: Mapping[str, object]
+    is_required: bool = True
+
+
+def index(name: str, given: object) -> int:
+    """A whole number from 0 to 2**63 - 1, as a number (JSON) or its digits (a query)."""
+    if isinstance(given, str):
+        if not (given.isascii() and given.isdigit() and len(given) <= 19):
+            raise IdError(f"{name} must be an integer from 0 to 2**63 - 1, not {given[:40]!r}")
+        given = int(given)
+    return checked_index(name, given)
+
+
+def between(least: int, most: int) -> Read:
+    """A reader of whole numbers between these two."""
+
+    def read(name: str, given: object) -> int:
+        number = index(name, given)
+        if not least <= number <= most:
+            raise IdError(f"{name} must lie between {least} and {most}, not {number}")
+        return number
+
+    return read
+
+
+def one_of(*words: str) -> Read:
+    """A reader of one word among these."""
+
+    def read(name: str, given: object) -> str:
+        if given not in words:
+            raise IdError(f"{name} must be one of {', '.join(words)}, not {str(given)[:40]!r}")
+        return str(given)
+
+    return read
+
+
+def moment(name: str, given: object) -> datetime.datetime:
+    """A moment in ISO 8601 with its offset."""
+    try:
+        read = datetime.datetime.fromisoformat(str(given))
+    except ValueError:
+        raise IdError(
+            f"{name} must be a time in ISO 8601 such as 2026-01-31T12:00:00Z, not {str(given)[:40]!r}"
+        ) from None
+    if read.tzinfo is None:
+        raise IdError(f"{name} {str(given)[:40]!r} names no offset: write Z for UTC")
+    return read
+
+
+ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": ID_LENGTH}
+INDEX_SCHEMA: Final = {"type": "integer", "minimum": 0, "maximum": INDEX_MAX}
+
+TABLE_ID: Final = Parameter("tableId", "The table's id.", checked_id, ID_SCHEMA)
+HAND_NUMBER: Final = Parameter("handNumber", "The hand's number at its table.", index, INDEX_SCHEMA)
+AGENT_ID: Final = Parameter(
+    "agentId", "The agent's id. A bound key names one of its own.", checked_id, ID_SCHEMA
+)
+ACTION_INDEX: Final = Parameter("actionIndex", "The turn's place in its hand.", index, INDEX_SCHEMA)
+LIMIT: Final = Parameter(
+    "limit",
+    "How many hands at most; 50 unless given.",
+    between(1, RECENT_HANDS),
+    {"type": "integer", "minimum": 1, "maximum": RECENT_HANDS},
+    is_required=False,
+)
+CURSOR: Final = Parameter(
+    "cursor",
+    "The nextCursor of the page before.",
+    between(1, INDEX_MAX),
+    {"type": "integer", "minimum": 1, "maximum": INDEX_MAX},
+    is_required=False,
+)
+HAND: Final = (TABLE_ID, HAND_NUMBER)

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
-from capture.models import AgentCallRecord, AgentHand, AgentInferenceCharge
+from capture.models import AgentAccess, AgentCallRecord, AgentHand, AgentInferenceCharge, AgentServiceKey
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Model]
@@ -63,6 +63,31 @@ class ChargeAdmin(ReadOnly):
 class HandAdmin(ReadOnly):
     list_display = ["table_id", "hand_number", "turns", "fallbacks", "clamped", "cost_micros", "last_at"]
     ordering = ["-id"]
+
+
+@admin.register(AgentAccess)
+class AccessAdmin(ReadOnly):
+    list_display = ["at", "actor", "action", "table_id", "hand_number", "agents", "action_index", "detail"]
+    list_filter = ["action", "at"]
+    search_fields = ["actor__exact", "table_id__exact", "request_id__exact"]
+    search_help_text = "an actor (key:NAME, user:NAME), a table id or a request id, written whole"
+    ordering = ["-id"]
+
+
+@admin.register(AgentServiceKey)
+class KeyAdmin(ReadOnly):
+    list_display = [
+        "name",
+        "public_id",
+        "scopes",
+        "agents",
+        "created_at",
+        "last_used_at",
+        "expires_at",
+        "revoked_at",
+    ]
+    exclude = ["digest"]
+    ordering = ["name", "id"]
 
 
 admin.site.site_header = "Agent Decision Capture"

@@ -109,6 +109,7 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "capture.api.handlers.csrf_failure"
 if not DEBUG and not ENV.is_embedded:  # a service; the embedded stack is plain http on loopback
     SECURE_SSL_REDIRECT = True
     SECURE_HSTS_SECONDS = 31_536_000

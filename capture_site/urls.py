@@ -15,6 +15,9 @@ def favicon(request: HttpRequest) -> HttpResponse:
     return redirect(static("viewer/icon.svg"))
 
 
+handler400 = "capture.api.handlers.bad_request"
+handler500 = "capture.api.handlers.server_error"
+
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="viewer:recent")),
     path("favicon.ico", favicon),

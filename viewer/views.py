@@ -6,9 +6,12 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from capture import hands, pin
+from capture.access import log_access
 from capture.api.views import prompt_response
-from capture.auth import KEEP, SEE
+from capture.auth import KEEP, SEE, actor_of_user
+from capture.models import AccessAction
 from capture_sdk.errors import IdError
+from capture_sdk.records import TurnKey
 from viewer import parts
 from viewer.access import framed, staff_page
 from viewer.addresses import cursor_address, hand_address, hand_query, turn_address
@@ -36,6 +39,9 @@ def hand(request: HttpRequest) -> HttpResponse:
     except IdError as exc:
         return _bad_address(request, exc)
     view = hands.get_hand_all(table_id, hand_number)
+    log_access(
+        AccessAction.READ, actor=actor_of_user(request.user), hand=(table_id, hand_number), agents=view.agents
+    )
     context = {"view": view, "rows": rows(view), "sentence": completeness(view)}
     return framed(request, "viewer/hand.html", context | {"may_keep": request.user.has_perm(KEEP)})
 
@@ -48,13 +54,20 @@ def keep(request: HttpRequest) -> HttpResponse:
         table_id, hand_number = hand_address(request.GET)
     except IdError as exc:
         return _bad_address(request, exc)
-    by = f"user:{request.user.get_username()}"
+    by = actor_of_user(request.user)
     for agent_id in hands.get_hand_all(table_id, hand_number).agents:
         try:
             outcome = pin.promote(table_id, hand_number, agent_id=agent_id, by=by)
         except (hands.StoresUnavailable, pin.PinDamaged) as exc:
             messages.error(request, f"Not kept: {plain(agent_id)}, {exc}")
         else:
+            log_access(
+                AccessAction.PIN,
+                actor=by,
+                hand=(table_id, hand_number),
+                agents=[agent_id],
+                detail=outcome.status,
+            )
             messages.add_message(request, *parts.outcome_message(plain(agent_id), outcome))
     return redirect(f"{reverse('viewer:hand')}?{hand_query(table_id, hand_number)}")
 
@@ -67,6 +80,7 @@ def prompt(request: HttpRequest) -> HttpResponse:
     except IdError as exc:
         return _bad_address(request, exc)
     view, turn = hands.get_turn(key)
+    _log_turn(request, AccessAction.PROMPT, key)
     context: dict[str, object] = {"key": key, "turn": turn, "view": view}
     if turn is not None:
         envelope, remainder = prompt_parts(turn, whole=request.GET.get("whole") == "1")
@@ -84,12 +98,24 @@ def raw(request: HttpRequest) -> HttpResponse:
     except (IdError, ValueError) as exc:
         return _bad_address(request, exc)
     _, turn = hands.get_turn(key)
+    _log_turn(request, AccessAction.DOWNLOAD, key, detail=part)
     found = parts.raw_bytes(turn, part) if turn is not None else None
     if turn is None or found is None:
         return framed(request, "viewer/nothing.html", {"part": part, "key": key}, status=404)
     if part is parts.Part.PROMPT and turn.record is not None and turn.record.prompt is not None:
         return prompt_response(found, turn.record.prompt.sha256, turn.prompt_status)
     return parts.download(found, f"{part}.{parts.SUFFIX[part]}")
+
+
+def _log_turn(request: HttpRequest, action: AccessAction, key: TurnKey, *, detail: str = "") -> None:
+    log_access(
+        action,
+        actor=actor_of_user(request.user),
+        hand=(key.table_id, key.hand_number),
+        agents=[key.agent_id],
+        action_index=key.action_index,
+        detail=detail,
+    )
 
 
 def _bad_address(request: HttpRequest, error: Exception) -> HttpResponse:

@@ -10,6 +10,7 @@ ApiError
 ├── Gone          410  it was there, and is no longer
 ├── TooLarge      413  the body is larger than it may be
 ├── BadEncoding   415  the body is compressed in a way that is not taken
+├── Broken        500  a fault of ours, which the log has
 ├── Damaged       500  what was written reads back different; nothing was kept
 └── Unavailable   503  a store does not answer
 """
@@ -96,6 +97,11 @@ class TooLarge(ApiError):
 class BadEncoding(ApiError):
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     code = "bad_encoding"
+
+
+class Broken(ApiError):
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    code = "broken"
 
 
 class Damaged(ApiError):

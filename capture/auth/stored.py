@@ -9,14 +9,11 @@ import datetime
 import hashlib
 import hmac
 import re
-import secrets
 import threading
 import time
-from collections.abc import Collection
 from typing import Final
 
 from django.db import InterfaceError, OperationalError
-from django.db.models import Q
 from django.utils import timezone
 
 from capture.auth.callers import Caller, Scope
@@ -37,7 +34,7 @@ def stored_key(presented: str) -> Caller | None:
     form = _FORM.fullmatch(presented)
     if form is None:
         return None
-    digest = _digest(presented)
+    digest = key_digest(presented)
     try:
         caller = _look_up(form[1], digest)
     except (OperationalError, InterfaceError) as exc:
@@ -46,35 +43,6 @@ def stored_key(presented: str) -> Caller | None:
         return known
     _remembered.keep(digest, caller)
     return caller
-
-
-def create_key(
-    name: str,
-    scopes: Collection[Scope],
-    *,
-    agents: Collection[str] | None,
-    expires_at: datetime.datetime | None,
-    by: str,
-) -> tuple[AgentServiceKey, str]:
-    """Make a key. The second value is the key itself, which is shown once and kept nowhere."""
-    public_id = secrets.token_hex(6)
-    key = f"adc_{public_id}_{secrets.token_urlsafe(32)}"
-    row = AgentServiceKey.objects.create(
-        name=name,
-        public_id=public_id,
-        digest=_digest(key),
-        scopes=sorted(scopes),
-        agents=None if agents is None else sorted(agents),
-        expires_at=expires_at,
-        created_by=by,
-    )
-    return row, key
-
-
-def revoke_keys(named: str) -> int:
-    """Revoke the key with this public id, or every key of this name; return how many were revoked now."""
-    rows = AgentServiceKey.objects.filter(Q(public_id=named) | Q(name=named), revoked_at__isnull=True)
-    return rows.update(revoked_at=timezone.now())
 
 
 def _look_up(public_id: str, digest: bytes) -> Caller | None:
@@ -97,7 +65,8 @@ def _note_use(row: AgentServiceKey) -> None:
         AgentServiceKey.objects.filter(pk=row.pk).update(last_used_at=now)
 
 
-def _digest(key: str) -> bytes:
+def key_digest(key: str) -> bytes:
+    """What is kept of a key."""
     return hashlib.sha256(key.encode()).digest()
 
 

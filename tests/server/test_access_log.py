@@ -13,8 +13,8 @@ from capture.models import AgentAccess
 from tests.build import HAND, TABLE, play, seat
 
 pytestmark = pytest.mark.django_db
-HAND_QUERY = {"tableId": TABLE, "handNumber": HAND}
-SEAT = HAND_QUERY | {"agentId": "river-rat"}
+HAND_QUERY: dict[str, str | int] = {"tableId": TABLE, "handNumber": HAND}
+SEAT: dict[str, str | int] = HAND_QUERY | {"agentId": "river-rat"}
 
 
 @pytest.fixture(autouse=True)

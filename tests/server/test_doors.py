@@ -37,7 +37,7 @@ GARBAGE = [
     "Bearer x",
     "[]",
 ]
-SEAT = {"tableId": TABLE, "handNumber": HAND, "agentId": "river-rat"}
+SEAT: dict[str, str | int] = {"tableId": TABLE, "handNumber": HAND, "agentId": "river-rat"}
 
 
 @pytest.fixture(autouse=True)

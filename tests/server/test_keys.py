@@ -16,7 +16,7 @@ from capture.models import AgentServiceKey
 from tests.build import HAND, TABLE, play, seat
 
 pytestmark = pytest.mark.django_db
-SEAT = {"tableId": TABLE, "handNumber": HAND, "agentId": "river-rat"}
+SEAT: dict[str, str | int] = {"tableId": TABLE, "handNumber": HAND, "agentId": "river-rat"}
 
 
 @pytest.fixture(autouse=True)
@@ -134,7 +134,7 @@ def test_while_the_database_is_down_a_key_seen_lately_still_opens(monkeypatch: p
     monkeypatch.setattr(stored, "_look_up", down)
     caller = stored.stored_key(key)
     assert caller is not None
-    assert (caller.actor, caller.scopes) == ("key:bot", {Scope.READ_OWN})
+    assert (caller.actor, caller.scopes) == ("key:bot", frozenset([Scope.READ_OWN]))
 
 
 def test_one_not_seen_lately_cannot_be_judged_and_is_no_401(monkeypatch: pytest.MonkeyPatch) -> None:

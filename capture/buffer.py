@@ -5,7 +5,7 @@ An agent's read touches that agent's keys only. A buffer that cannot be reached 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ from django_redis import get_redis_connection
 from redis.exceptions import RedisError
 
 from capture.limits import BUFFER_CHUNK_TURNS
-from capture_sdk.codec import decode, dictionary_hash, standalone
+from capture_sdk.codec import Fields, build, dictionary_hash, envelope_hash, fields_of, frame, unframe
 from capture_sdk.errors import RecordError
 from capture_sdk.keys import agents_key, dictionary_key, envelope_key, hand_key, turn_key
 from capture_sdk.records import TurnKey, TurnRecord
@@ -29,8 +29,8 @@ class BufferUnavailable(Exception):
 class BufferedTurn:
     """One turn as the buffer holds it. ``record`` is None when its bytes do not read as a record.
 
-    ``raw`` is the encoded record, which stands alone, ``ttl_ms`` the milliseconds it has left. ``needs`` is the
-    hash of a dictionary that has gone, without which nothing of the turn can be read.
+    ``raw`` is what is stored, ``content`` the packed record within it (empty where that cannot be read), ``ttl_ms``
+    the milliseconds it has left. ``needs`` is the hash of a dictionary that has gone.
     """
 
     agent_id: str
@@ -38,7 +38,13 @@ class BufferedTurn:
     raw: bytes
     record: TurnRecord | None
     ttl_ms: int
+    content: bytes = b""
     needs: str | None = None
+
+    @property
+    def standalone(self) -> bytes:
+        """The encoded record, in need of no dictionary: the stored bytes themselves where they need none."""
+        return self.raw if dictionary_hash(self.raw) is None else frame(self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,18 @@ class AgentLife:
 
     indexes: frozenset[int]
     ttl_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A turn's bytes and the map within them, before its envelope is there; empty where it cannot be read."""
+
+    where: TurnKey
+    raw: bytes
+    ttl_ms: int
+    content: bytes = b""
+    fields: Fields = field(default_factory=dict)
+    needs: str | None = None
 
 
 class Buffer:
@@ -73,11 +91,11 @@ class Buffer:
     def turns(self, table_id: str, hand_number: int, *, agent_id: str) -> list[BufferedTurn]:
         """One agent's turns of a hand, envelopes put back, by action index."""
         indexes = self._indexes(table_id, hand_number, agent_id)
-        found: list[BufferedTurn] = []
+        found: list[_Stored] = []
         for start in range(0, len(indexes), BUFFER_CHUNK_TURNS):
             found += self._read(table_id, hand_number, agent_id, indexes[start : start + BUFFER_CHUNK_TURNS])
-        envelopes = self.envelopes(_hashes(found))
-        return [_with_envelope(turn, envelopes) for turn in found]
+        envelopes = self.envelopes(hash_ for turn in found if (hash_ := envelope_hash(turn.fields)))
+        return [_turn(turn, envelopes) for turn in found]
 
     def envelopes(self, hashes: Iterable[str]) -> dict[str, bytes]:
         """The envelopes of these hashes that are still there."""
@@ -100,14 +118,14 @@ class Buffer:
         members = self._ask([("smembers", hand_key(table_id, hand_number, agent_id))])[0]
         return sorted(int(member) for member in members)
 
-    def _read(self, table_id: str, hand_number: int, agent_id: str, indexes: list[int]) -> list[BufferedTurn]:
+    def _read(self, table_id: str, hand_number: int, agent_id: str, indexes: list[int]) -> list[_Stored]:
         where = partial(TurnKey, table_id, hand_number, agent_id)
         keys = [turn_key(table_id, hand_number, agent_id, index) for index in indexes]
         answers = self._ask([(verb, key) for key in keys for verb in ("get", "pttl")])
         needed = {needs for raw in answers[0::2] if raw is not None and (needs := dictionary_hash(raw))}
         dictionaries = self._blobs(sorted(needed), dictionary_key)
         return [
-            _turn(where(index), raw, max(ttl, 0), dictionaries)
+            _open(where(index), raw, max(ttl, 0), dictionaries)
             for index, raw, ttl in zip(indexes, answers[0::2], answers[1::2], strict=True)
             if raw is not None
         ]
@@ -130,29 +148,27 @@ class Buffer:
         return answers
 
 
-def _turn(where: TurnKey, raw: bytes, ttl_ms: int, dictionaries: Mapping[str, bytes]) -> BufferedTurn:
-    """The turn, if its bytes are a record that says that it belongs where it was found."""
+def _open(where: TurnKey, raw: bytes, ttl_ms: int, dictionaries: Mapping[str, bytes]) -> _Stored:
+    """The map within the stored bytes, as far as it can be read."""
     needs = dictionary_hash(raw)
     dictionary = None if needs is None else dictionaries.get(needs)
     if needs is not None and dictionary is None:
-        return BufferedTurn(where.agent_id, where.action_index, raw, None, ttl_ms, needs)
+        return _Stored(where, raw, ttl_ms, needs=needs)
     try:
-        raw = standalone(raw, dictionary)
-        record = decode(raw)
+        content = unframe(raw, dictionary)
+        return _Stored(where, raw, ttl_ms, content, fields_of(content))
     except RecordError:
-        return BufferedTurn(where.agent_id, where.action_index, raw, None, ttl_ms)
-    found = record if record.key == where else None
-    return BufferedTurn(where.agent_id, where.action_index, raw, found, ttl_ms)
+        return _Stored(where, raw, ttl_ms)
 
 
-def _hashes(turns: Iterable[BufferedTurn]) -> set[str]:
-    prompts = [turn.record.prompt for turn in turns if turn.record is not None]
-    return {prompt.env_hash for prompt in prompts if prompt is not None and prompt.env_hash is not None}
-
-
-def _with_envelope(turn: BufferedTurn, envelopes: Mapping[str, bytes]) -> BufferedTurn:
-    record = turn.record
-    if record is None or record.prompt is None or record.prompt.env_hash is None:
-        return turn
-    whole = record.with_envelope(envelopes.get(record.prompt.env_hash))
-    return replace(turn, record=whole)
+def _turn(stored: _Stored, envelopes: Mapping[str, bytes]) -> BufferedTurn:
+    """The turn, if its bytes are a record that says that it belongs where it was found."""
+    where = stored.where
+    try:
+        record = build(stored.fields, envelopes.get(envelope_hash(stored.fields) or ""))
+        found = record if record.key == where else None
+    except RecordError:
+        found = None
+    return BufferedTurn(
+        where.agent_id, where.action_index, stored.raw, found, stored.ttl_ms, stored.content, stored.needs
+    )

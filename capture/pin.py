@@ -123,7 +123,7 @@ def _row(seat: tuple[str, int, str], turn: BufferedTurn, version: str | None, by
         is_clamped=record.is_clamped,
         env_hash=record.prompt.env_hash if record.prompt else None,
         prompt_sha256=record.prompt.sha256 if record.prompt else None,
-        record=turn.raw,
+        record=turn.standalone,
         captured_at=record.captured_at,
         pinned_by=by,
     )

@@ -11,6 +11,7 @@ stored once, raw, under its own key; a dictionary is stored compressed.
 """
 
 import datetime
+import functools
 import hashlib
 import threading
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,8 @@ try:
     from compression import zstd  # type: ignore[import-not-found,unused-ignore]  # Python 3.14
 except ImportError:
     from backports import zstd
+
+Fields = dict[str, Any]
 
 VERSION: Final = b"\x01"
 VERSION_WITH_DICTIONARY: Final = b"\x02"
@@ -108,14 +111,31 @@ def decode(data: bytes, envelope: bytes | None = None, *, dictionary: bytes | No
     ``dictionary`` is the stored blob that ``dictionary_hash`` names. Raises RecordError for anything that is not
     such a record, a damaged one or one without its dictionary included.
     """
+    return build(fields_of(unframe(data, dictionary)), envelope)
+
+
+def fields_of(content: bytes) -> Fields:
+    """The map within a packed record. Raises RecordError."""
     try:
-        fields = unpack(unframe(data, dictionary))
-        if not isinstance(fields, dict):
-            raise RecordError("the record is not a map")
-        return _from_map(fields).with_envelope(envelope)
-    except RecordError:
-        raise
-    except (zstd.ZstdError, ValueError, KeyError, TypeError, OverflowError) as exc:
+        fields = unpack(content)
+    except ValueError as exc:
+        raise RecordError(f"the record is damaged: {type(exc).__name__}") from exc
+    if not isinstance(fields, dict):
+        raise RecordError("the record is not a map")
+    return fields
+
+
+def envelope_hash(fields: Fields) -> str | None:
+    """The hash of the envelope that a record's prompt begins with, if it has one."""
+    prompt = fields.get("prompt")
+    return prompt.get("envHash") if isinstance(prompt, dict) else None
+
+
+def build(fields: Fields, envelope: bytes | None) -> TurnRecord:
+    """The record that a map stands for, its envelope in its place. Raises RecordError."""
+    try:
+        return _from_map(fields, envelope)
+    except (ValueError, KeyError, TypeError, OverflowError) as exc:
         raise RecordError(f"the record is damaged: {type(exc).__name__}") from exc
 
 
@@ -128,10 +148,16 @@ def unframe(data: bytes, dictionary: bytes | None = None) -> bytes:
         return decompress(data[1:], MAX_RECORD_BYTES)
     if dictionary is None:
         raise RecordError("the record's dictionary has gone")
-    content = decompress(dictionary, MAX_RECORD_BYTES)
+    return decompress(data[1 + _HASH_BYTES :], MAX_RECORD_BYTES, _opened(dictionary, needed))
+
+
+@functools.lru_cache(maxsize=32)
+def _opened(stored: bytes, needed: str) -> Any:
+    """A dictionary ready to read with: a hand's turns share one, and opening it costs more than a turn."""
+    content = decompress(stored, MAX_RECORD_BYTES)
     if _hash(content) != needed:
         raise RecordError("the record's dictionary is damaged")
-    return decompress(data[1 + _HASH_BYTES :], MAX_RECORD_BYTES, zstd.ZstdDict(content))
+    return zstd.ZstdDict(content)
 
 
 def standalone(data: bytes, dictionary: bytes | None) -> bytes:
@@ -219,11 +245,11 @@ def _hex(value: str | bytes) -> str:
     return value.hex() if isinstance(value, bytes) else value
 
 
-def _prompt(value: Any) -> Prompt | None:
+def _prompt(value: Any, envelope: bytes | None) -> Prompt | None:
     if value is None:
         return None
     return Prompt(
-        envelope=None if value["envHash"] else b"",
+        envelope=envelope if value["envHash"] else b"",
         joiner=value["joiner"],
         remainder=value["remainder"],
         env_hash=value["envHash"],
@@ -284,13 +310,13 @@ def _attempt(value: Any) -> Attempt:
     return Attempt(status, latency_ms, _untext(response), _untext(reasoning), error)
 
 
-def _from_map(fields: dict[str, Any]) -> TurnRecord:
+def _from_map(fields: Fields, envelope: bytes | None) -> TurnRecord:
     return TurnRecord(
         key=TurnKey(fields["tableId"], fields["handNumber"], fields["agentId"], fields["actionIndex"]),
         captured_at=datetime.datetime.fromisoformat(fields["capturedAt"]),
         agent_version_id=fields.get("agentVersionId"),
         knowledge=fields.get("knowledge"),
-        prompt=_prompt(fields.get("prompt")),
+        prompt=_prompt(fields.get("prompt"), envelope),
         response=_untext(fields.get("response")),
         reasoning=_untext(fields.get("reasoning")),
         decision=fields.get("decision"),

@@ -1,5 +1,9 @@
-"""The JSON shapes of the API: camelCase, every byte accounted for, strict JSON at every size."""
+"""The JSON shapes of the API: camelCase, every byte accounted for, strict JSON at every size.
 
+The shapes hold values as they were recorded; ``dumps`` gives those that JSON has no form for theirs.
+"""
+
+import json
 from datetime import datetime
 from typing import Final
 
@@ -12,6 +16,14 @@ from capture_sdk.records import Adjustment, Attempt, Charge, TurnRecord
 Json = dict[str, object]
 
 OK, UNAVAILABLE = "ok", "unavailable"
+
+
+def dumps(content: Json) -> str:
+    """Strict JSON. Most answers hold nothing but plain values: only the others are walked through in Python."""
+    try:
+        return json.dumps(content, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):  # bytes, NaN, a giant integer, a tower of lists
+        return json.dumps(jsonable(content), allow_nan=False)
 
 
 def hand_json(view: HandView) -> Json:
@@ -60,7 +72,7 @@ def charge_json(charge: Charge) -> Json:
         "fallbackReason": charge.fallback_reason,
         "attempts": charge.attempts,
         "action": charge.action,
-        "amount": jsonable(charge.amount),
+        "amount": charge.amount,
         "tokens": {
             "input": charge.input_tokens,
             "cached": charge.cached_tokens,
@@ -135,16 +147,16 @@ def _record_json(record: TurnRecord | None) -> Json:
     return {
         "capturedAt": time_json(record.captured_at),
         "knowledge": _thawed(record.knowledge),
-        "prompt": jsonable(whole),
+        "prompt": whole,
         "promptSha256": None if prompt is None else prompt.sha256,
         "envHash": None if prompt is None else prompt.env_hash,
         "promptIsMessages": prompt is not None and prompt.is_messages,
-        "response": jsonable(record.response),
-        "reasoning": jsonable(record.reasoning),
+        "response": record.response,
+        "reasoning": record.reasoning,
         "decision": _thawed(record.decision),
         "unsent": _thawed(record.unsent),
         "action": record.action,
-        "amount": jsonable(record.amount),
+        "amount": record.amount,
         "adjustments": [_adjustment_json(each) for each in record.adjustments],
         "attempts": [_attempt_json(each) for each in record.attempts],
         "model": record.model,
@@ -152,13 +164,13 @@ def _record_json(record: TurnRecord | None) -> Json:
         "routing": record.routing,
         "usage": _thawed(record.usage),
         "costMicros": record.cost_micros,
-        "latencyMs": jsonable(record.latency_ms),
+        "latencyMs": record.latency_ms,
         "error": record.error,
         "redactions": dict(record.redactions),
         "policy": record.policy,
         "rewritten": list(record.rewritten),
         "cut": list(record.cut),
-        "artifacts": {sha256: jsonable(body) for sha256, body in record.artifacts.items()},
+        "artifacts": dict(record.artifacts),
         "clientId": record.client_id,
         "sequence": record.sequence,
     }
@@ -174,8 +186,8 @@ _UNREADABLE: Final[Json] = dict.fromkeys(
 def _adjustment_json(adjustment: Adjustment) -> Json:
     return {
         "rule": adjustment.rule,
-        "before": jsonable(adjustment.before),
-        "after": jsonable(adjustment.after),
+        "before": adjustment.before,
+        "after": adjustment.after,
         "why": adjustment.why,
     }
 
@@ -183,12 +195,12 @@ def _adjustment_json(adjustment: Adjustment) -> Json:
 def _attempt_json(attempt: Attempt) -> Json:
     return {
         "status": attempt.status,
-        "latencyMs": jsonable(attempt.latency_ms),
-        "response": jsonable(attempt.response),
-        "reasoning": jsonable(attempt.reasoning),
+        "latencyMs": attempt.latency_ms,
+        "response": attempt.response,
+        "reasoning": attempt.reasoning,
         "error": attempt.error,
     }
 
 
 def _thawed(frozen: bytes | None) -> object:
-    return None if frozen is None else jsonable(unpack(frozen))
+    return None if frozen is None else unpack(frozen)

@@ -1,8 +1,6 @@
 """What the operations do. Each is handed a request that was let in, asks one function and answers."""
 
-from http import HTTPStatus
-
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponse
 
 from capture import hands, ingest, pin
 from capture.access import log_access
@@ -127,5 +125,5 @@ def _absence(view: HandView, action_index: int) -> NotFound | Gone | Unavailable
     return NotFound("this turn was not captured" + (": its client lost it" if reason is Why.LOST else ""))
 
 
-def _json(content: shapes.Json) -> JsonResponse:
-    return JsonResponse(content, status=HTTPStatus.OK, json_dumps_params={"allow_nan": False})
+def _json(content: shapes.Json) -> HttpResponse:
+    return HttpResponse(shapes.dumps(content), content_type="application/json")

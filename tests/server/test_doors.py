@@ -98,7 +98,8 @@ def test_a_session_reads_by_permission(buffer: Any) -> None:
     client = staff("view_agentcallrecord")
     answer = client.get(f"{STAFF}hand", SEAT).json()
     assert len(answer["turns"]) == 1
-    assert client.get(f"{STAFF}hand-all", {"tableId": TABLE, "handNumber": HAND}).status_code == 200
+    hand: dict[str, str | int] = {"tableId": TABLE, "handNumber": HAND}
+    assert client.get(f"{STAFF}hand-all", hand).status_code == 200
     assert client.get(f"{STAFF}recent-hands").json()["hands"][0]["handNumber"] == HAND
 
 

@@ -38,7 +38,7 @@ def create(*scopes: str, **options: str) -> str:
     )
 
 
-def ask(key: str, path: str = "hand", **params: Any) -> int:
+def ask(key: str, path: str = "hand", **params: str | int) -> int:
     found = Http().get(f"/internal/agent-capture/{path}", SEAT | params, headers={"X-Service-Key": key})
     return found.status_code
 
@@ -91,9 +91,8 @@ def test_a_bound_key_reads_its_own_agents_alone(buffer: Any) -> None:
 def test_a_bound_key_sees_no_hand_of_everybody(buffer: Any) -> None:
     key = create("read-all", agent="river-rat")
     head = {"X-Service-Key": key}
-    whole = Http().get(
-        "/internal/agent-capture/hand-all", {"tableId": TABLE, "handNumber": HAND}, headers=head
-    )
+    hand: dict[str, str | int] = {"tableId": TABLE, "handNumber": HAND}
+    whole = Http().get("/internal/agent-capture/hand-all", hand, headers=head)
     assert whole.status_code == 403
     assert Http().get("/internal/agent-capture/recent-hands", headers=head).status_code == 403
 

@@ -5,6 +5,7 @@ operator's own door.
 """
 
 import datetime
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -14,16 +15,20 @@ from django.db import InterfaceError, OperationalError
 from django.db.models import Count
 from django.utils import timezone
 
+from capture.absence import Clock
 from capture.buffer import AgentLife, Buffer, BufferedTurn, BufferUnavailable
 from capture.ledger import charges_of_hand
 from capture.limits import ENVELOPE_BYTES
-from capture.merge import CapturedTurn, Clock, DurableTurn, HandView, Standing, merge, standing
+from capture.merge import CapturedTurn, DurableTurn, HandView, Standing, merge, standing
 from capture.models import AgentCallEnvelope, AgentCallRecord, AgentHand
 from capture_sdk.codec import decode, decompress
 from capture_sdk.errors import RecordError
+from capture_sdk.prompt import PromptStatus
 from capture_sdk.records import Charge, TurnKey, TurnRecord
 
 Answer = TypeVar("Answer")
+
+_log = logging.getLogger("capture.hands")
 
 
 class StoresUnavailable(Exception):
@@ -143,7 +148,17 @@ def _view(
     durable = None if charges is None else _postgres(lambda: durable_turns(*hand, agent_id=agent_id))
     if buffered is None and durable is None:
         raise StoresUnavailable("neither the buffer nor the durable store answers")
-    return merge(hand, buffered=buffered, durable=durable, charges=charges, clock=read_clock())
+    view = merge(hand, buffered=buffered, durable=durable, charges=charges, clock=read_clock())
+    _report(view)
+    return view
+
+
+def _report(view: HandView) -> None:
+    """Say in the log which prompts are not what was recorded: a reader sees it on the turn, an operator here."""
+    for turn in view.turns:
+        if turn.prompt_status is PromptStatus.MISMATCHED and turn.prompt_unavailable != "rewritten":
+            why = turn.prompt_unavailable or "hash_differs"
+            _log.warning("prompt of %s is not what was recorded: %s", turn.key, why)
 
 
 def _buffer(read: Callable[[Buffer], Answer]) -> Answer | None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from capture.absence import Clock, Evidence, Gap, MissingTurn, gaps, why_missing
 from capture.buffer import BufferedTurn
 from capture_sdk.prompt import PromptStatus
 from capture_sdk.records import Charge, TurnKey, TurnRecord
@@ -18,18 +19,6 @@ class Source(StrEnum):
 
     BUFFER = "buffer"
     DURABLE = "durable"
-
-
-class Why(StrEnum):
-    """Why a turn that the ledger knows is not among the captured ones."""
-
-    LOST = "lost"  # the client counted it as lost before it reached the buffer
-    EXPIRED = "expired"  # its time in the buffer has passed, by the ledger's clock
-    GONE = "gone"  # inside its time, and no longer there
-    BUFFER_UNAVAILABLE = "buffer_unavailable"  # it may be there: the buffer did not answer
-    DURABLE_UNAVAILABLE = (
-        "durable_unavailable"  # it may be pinned: Postgres failed behind the ledger's answer
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +54,6 @@ class CapturedTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class MissingTurn:
-    """A real inference in the ledger without a captured turn, and why; the charge says what is known."""
-
-    charge: Charge
-    reason: Why
-
-    @property
-    def key(self) -> TurnKey:
-        """Where it belongs."""
-        return self.charge.key
-
-
-@dataclass(frozen=True, slots=True)
 class Expected:
     """What the ledger says there should be."""
 
@@ -99,9 +75,12 @@ class HandState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A hand's state with its figures: turns expected, still live and pinned, and the time left (ms)."""
+    """A hand's state with its figures: turns expected, still live and pinned, and the time left (ms).
 
-    state: HandState
+    ``state`` is None for a hand that no store knows anything of, while all of them answered.
+    """
+
+    state: HandState | None
     turns: int
     live: int
     pinned: int
@@ -112,6 +91,7 @@ class Standing:
 class HandView:
     """One hand, or one agent's part of it: captured turns, fallbacks, what is missing, and where we looked.
 
+    ``missing`` are turns that the ledger lists, ``gaps`` what it does not list and the clients' numbers show.
     ``expected`` is None when the ledger could not be asked.
     """
 
@@ -120,6 +100,7 @@ class HandView:
     turns: tuple[CapturedTurn, ...]
     fallbacks: tuple[Charge, ...]
     missing: tuple[MissingTurn, ...]
+    gaps: tuple[Gap, ...]
     expected: Expected | None
     buffer_ok: bool
     durable_ok: bool
@@ -130,18 +111,6 @@ class HandView:
         """Every agent that appears in it, sorted."""
         keys = [turn.key for turn in self.turns] + [charge.key for charge in self.fallbacks]
         return sorted({key.agent_id for key in [*keys, *(each.key for each in self.missing)]})
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """The moment of a read and the buffer's TTL: asked once, passed on."""
-
-    now: datetime.datetime
-    ttl_seconds: int
-
-    def has_passed(self, since: datetime.datetime) -> bool:
-        """Whether something written then has outlived the buffer."""
-        return (self.now - since).total_seconds() > self.ttl_seconds
 
 
 def merge(
@@ -157,22 +126,22 @@ def merge(
     turns = _turns(hand, buffered or (), durable or (), real)
     present = {turn.key for turn in turns}
     fallbacks = tuple(charge for charge in charges or () if charge.is_fallback and charge.key not in present)
-    stores_ok = (buffered is not None, durable is not None)
-    missing = tuple(
-        MissingTurn(charge, _why(charge, turns, stores_ok=stores_ok, clock=clock))
-        for key, charge in real.items()
-        if key not in present
-    )
+    records = [turn.record for turn in turns if turn.record is not None]
+    evidence = Evidence(records, buffered is not None, durable is not None, clock)
+    absent = [charge for key, charge in real.items() if key not in present]
+    missing = tuple(MissingTurn(charge, why_missing(charge, evidence)) for charge in absent)
+    unlisted = tuple(gaps(evidence, [charge.key for charge in absent]))
     return HandView(
         table_id=hand[0],
         hand_number=hand[1],
         turns=turns,
         fallbacks=fallbacks,
         missing=missing,
+        gaps=unlisted,
         expected=None if charges is None else Expected(len(real), len(charges) - len(real)),
         buffer_ok=buffered is not None,
         durable_ok=durable is not None,
-        standing=_standing(turns, missing, fallbacks, buffer_ok=buffered is not None, clock=clock),
+        standing=_standing(turns, missing, unlisted, fallbacks, evidence),
     )
 
 
@@ -186,15 +155,23 @@ def standing(
     last_at: datetime.datetime,
     buffer_ok: bool,
     clock: Clock,
+    durable_ok: bool = True,
 ) -> Standing:
-    """Name a hand's state from its figures; ``turns`` are real ones by the ledger, fallbacks apart."""
+    """Name a hand's state from its figures; ``turns`` are real ones by the ledger, fallbacks apart.
+
+    Without the ledger nobody knows how many there should be, and without the buffer how many are left: what is
+    there is counted then, and not called complete.
+    """
     turns = max(turns, live, pinned)
+    state: HandState | None
     if turns == 0 and fallbacks:
         state = HandState.FALLBACK_ONLY
     elif pinned:
         state = HandState.PINNED
-    elif not buffer_ok:
+    elif not (buffer_ok and durable_ok):
         state = HandState.UNKNOWN
+    elif turns == 0:
+        state = None
     elif live:
         state = HandState.LIVE if live >= turns else HandState.PARTLY_LIVE
     else:
@@ -265,51 +242,24 @@ def _version(record: TurnRecord | None, pinned: DurableTurn | None, charge: Char
     return charge.agent_version_id if charge is not None else None
 
 
-def _why(charge: Charge, turns: Sequence[CapturedTurn], *, stores_ok: tuple[bool, bool], clock: Clock) -> Why:
-    """``stores_ok`` says whether the buffer and the durable store answered: only then is absence a fact."""
-    if not all(stores_ok):
-        return Why.DURABLE_UNAVAILABLE if stores_ok[0] else Why.BUFFER_UNAVAILABLE
-    if _losses_cover(charge.key, turns):
-        return Why.LOST
-    return Why.EXPIRED if clock.has_passed(charge.charged_at) else Why.GONE
-
-
-def _losses_cover(key: TurnKey, turns: Sequence[CapturedTurn]) -> bool:
-    """Whether the client's own numbers explain the gap around ``key``.
-
-    The next captured turn of the same agent states its number and its client's losses so far; measured
-    against the turn before the gap, the losses must have grown by at least the numbers that are missing.
-    """
-    mine = [turn.record for turn in turns if turn.key.agent_id == key.agent_id and turn.record is not None]
-    after = next((record for record in mine if record.key.action_index > key.action_index), None)
-    if after is None or after.sequence is None:
-        return False
-    earlier = [record for record in mine if record.key.action_index < key.action_index]
-    before = next((record for record in reversed(earlier) if record.client_id == after.client_id), None)
-    first = 0 if before is None or before.sequence is None else before.sequence + 1
-    gap = after.sequence - first
-    grown = sum(after.losses.values()) - (sum(before.losses.values()) if before is not None else 0)
-    return 0 < gap <= grown
-
-
 def _standing(
     turns: Sequence[CapturedTurn],
     missing: Sequence[MissingTurn],
+    unlisted: Sequence[Gap],
     fallbacks: Sequence[Charge],
-    *,
-    buffer_ok: bool,
-    clock: Clock,
+    evidence: Evidence,
 ) -> Standing:
     times = [charge.charged_at for charge in fallbacks] + [each.charge.charged_at for each in missing]
-    times += [turn.record.captured_at for turn in turns if turn.record is not None]
+    times += [record.captured_at for record in evidence.records]
     left = [turn.ttl_ms for turn in turns if turn.ttl_ms is not None]
     return standing(
-        turns=len(turns) + len(missing),
+        turns=len(turns) + len(missing) + sum(gap.turns for gap in unlisted),
         live=len(left),
         pinned=sum(turn.is_pinned for turn in turns),
         fallbacks=len(fallbacks),
         ttl_ms=max(left, default=None),
-        last_at=max(times, default=clock.now),
-        buffer_ok=buffer_ok,
-        clock=clock,
+        last_at=max(times, default=evidence.clock.now),
+        buffer_ok=evidence.buffer_ok,
+        durable_ok=evidence.durable_ok,
+        clock=evidence.clock,
     )

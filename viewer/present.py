@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from capture.merge import CapturedTurn, HandView, MissingTurn
+from capture.absence import MissingTurn
+from capture.merge import CapturedTurn, HandView
 from capture_sdk.freeze import jsonable, unpack
 from capture_sdk.records import Attempt, Charge, TurnKey, TurnRecord
 from capture_sdk.usage import TokenCounts, token_counts
@@ -196,6 +197,7 @@ def completeness(view: HandView) -> str:
     if view.fallbacks:
         parts.append(f"{len(view.fallbacks)} fallback")
     parts += [f"{count} missing ({reason})" for reason, count in _reasons(view.missing)]
+    parts += [f"{gap.turns} more before #{gap.before} ({_words(gap.reason)})" for gap in view.gaps]
     agents = f"{len(view.agents)} agent{'' if len(view.agents) == 1 else 's'}"
     if view.expected is None:
         return f"{agents} · {', '.join(parts)} · the ledger could not be asked, so more may be missing"
@@ -216,7 +218,11 @@ def _reasons(missing: Sequence[MissingTurn]) -> list[tuple[str, int]]:
     counts: dict[str, int] = {}
     for each in missing:
         counts[each.reason] = counts.get(each.reason, 0) + 1
-    return [(reason.replace("_", " "), count) for reason, count in sorted(counts.items())]
+    return [(_words(reason), count) for reason, count in sorted(counts.items())]
+
+
+def _words(reason: str) -> str:
+    return reason.replace("_", " ")
 
 
 def _answers(attempt: Attempt) -> list[tuple[str, Excerpt]]:

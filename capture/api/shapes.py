@@ -40,6 +40,16 @@ def hand_json(view: HandView) -> Json:
             {"agentId": each.key.agent_id, "actionIndex": each.key.action_index, "reason": each.reason}
             for each in view.missing
         ],
+        "gaps": [
+            {
+                "agentId": gap.agent_id,
+                "afterActionIndex": gap.after,
+                "beforeActionIndex": gap.before,
+                "turns": gap.turns,
+                "reason": gap.reason,
+            }
+            for gap in view.gaps
+        ],
         **standing_json(view.standing),
     }
 

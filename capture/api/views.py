@@ -3,6 +3,7 @@
 from django.http import HttpResponse
 
 from capture import hands, ingest, pin
+from capture.absence import Why
 from capture.access import log_access
 from capture.api import shapes
 from capture.api.bodies import read_items
@@ -10,7 +11,7 @@ from capture.api.errors import Gone, NotFound, Unavailable
 from capture.api.operations import ANYTHING, ApiRequest, agent_of, hand_of, operation, turn_of
 from capture.api.parameters import ACTION_INDEX, AGENT_ID, CURSOR, HAND, LIMIT
 from capture.auth import Scope
-from capture.merge import HandView, Why
+from capture.merge import HandView
 from capture.models import AccessAction
 from capture_sdk.prompt import PromptStatus
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from capture.absence import Why
 from capture.hands import get_hand_all, recent_hands
-from capture.merge import HandState, Source, Why
+from capture.merge import HandState, Source
 from capture.pin import promote
 from tests.build import HAND, TABLE, play, seat
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from capture.absence import Clock, Gap, Why
 from capture.buffer import BufferedTurn
-from capture.merge import CapturedTurn, Clock, DurableTurn, HandState, HandView, Source, Why, merge, standing
+from capture.merge import CapturedTurn, DurableTurn, HandState, HandView, Source, merge, standing
 from capture_sdk.prompt import split
 from capture_sdk.records import Charge, TurnKey, TurnRecord
 
@@ -148,6 +149,39 @@ def test_pinned_rows_that_could_not_be_read_are_not_gone() -> None:
 def test_without_the_ledger_nothing_is_expected_and_nothing_called_complete() -> None:
     found = view([hot(record(1))], None, None)
     assert (found.durable_ok, found.expected, len(found.turns)) == (False, None, 1)
+    assert found.standing.state is HandState.UNKNOWN
+
+
+def test_a_gap_in_the_numbers_is_told_where_the_ledger_lists_nothing() -> None:
+    turns = [hot(record(1, sequence=0)), hot(record(9, sequence=3))]
+    found = view(turns, [], [])
+    assert found.gaps == (Gap("a", 1, 9, 2, Why.GONE),)
+    assert (found.standing.state, found.standing.turns) == (HandState.PARTLY_LIVE, 4)
+
+
+def test_what_the_ledger_lists_is_not_told_twice() -> None:
+    turns = [hot(record(1, sequence=0)), hot(record(9, sequence=3))]
+    assert view(turns, [], [charge(4), charge(5)]).gaps == ()
+    assert [gap.turns for gap in view(turns, [], [charge(4)]).gaps] == [1]
+
+
+def test_turns_missing_before_the_first_are_a_gap_from_the_beginning() -> None:
+    assert view([hot(record(4, sequence=2))], [], []).gaps == (Gap("a", None, 4, 2, Why.GONE),)
+
+
+def test_an_unlisted_gap_that_the_losses_cover_is_lost() -> None:
+    turns = [hot(record(1, sequence=0)), hot(record(9, sequence=3, losses={"store_down": 2}))]
+    assert [gap.reason for gap in view(turns, [], []).gaps] == [Why.LOST]
+
+
+def test_a_client_that_began_anew_leaves_no_gap() -> None:
+    turns = [hot(record(1, sequence=5, client_id="old")), hot(record(2, sequence=0, client_id="new"))]
+    assert [gap.before for gap in view(turns, [], []).gaps] == [1]
+
+
+def test_without_a_store_a_gap_may_be_in_it() -> None:
+    turns = [hot(record(1, sequence=0)), hot(record(9, sequence=3))]
+    assert [gap.reason for gap in view(turns, None, None).gaps] == [Why.DURABLE_UNAVAILABLE]
 
 
 def test_every_agent_of_any_source_is_named() -> None:
@@ -171,10 +205,11 @@ def test_every_agent_of_any_source_is_named() -> None:
         (0, 0, 2, 0, 9, True, HandState.FALLBACK_ONLY),
         (0, 0, 2, 0, 0, False, HandState.FALLBACK_ONLY),
         (0, 0, 0, 3, 9, False, HandState.UNKNOWN),
+        (0, 0, 0, 0, 0, True, None),
     ],
 )
-def test_a_hand_has_one_of_seven_states(
-    live: int, pins: int, fallbacks: int, turns: int, hours: int, buffer_ok: bool, state: HandState
+def test_a_hand_has_one_of_seven_states_or_is_not_known_at_all(
+    live: int, pins: int, fallbacks: int, turns: int, hours: int, buffer_ok: bool, state: HandState | None
 ) -> None:
     last_at = NOW - datetime.timedelta(hours=hours)
     found = standing(

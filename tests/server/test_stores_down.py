@@ -43,6 +43,7 @@ def test_the_api_serves_the_buffer_and_says_what_it_could_not_ask(redis: Any, en
     assert status == 200
     assert answer["sources"] == {"buffer": "ok", "durable": "unavailable"}
     assert (answer["expected"], len(answer["turns"])) == (None, 1)
+    assert answer["state"] == "unknown"
 
 
 def test_recent_hands_are_503(environment: Any) -> None:

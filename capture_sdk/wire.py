@@ -96,7 +96,7 @@ def _checked(name: str, camel: str, value: Any) -> Any:
     if name == "usage":
         return pack(value)
     if name == "charged_at":
-        return _time(camel, value)
+        return time_from_json(camel, value)
     if name == "amount":
         wanted: tuple[type, ...] = (int, float, str)
     elif name.startswith("is_"):
@@ -114,7 +114,8 @@ def _checked(name: str, camel: str, value: Any) -> Any:
     return value
 
 
-def _time(camel: str, value: Any) -> datetime.datetime:
+def time_from_json(camel: str, value: object) -> datetime.datetime:
+    """A moment written in ISO 8601 with its offset. Raises RecordError naming the field."""
     if not isinstance(value, str):
         raise RecordError(f"{camel} must be text in ISO 8601, not {type(value).__name__}")
     try:

@@ -70,7 +70,7 @@ class RedisTransport:
         """Write blobs, turns and sets; send again the blobs that had gone."""
         from redis.exceptions import RedisError
 
-        blobs = {blob.key: blob for parcel in parcels for blob in parcel.blobs}
+        blobs = _distinct(parcels)
         try:
             lacking = self._send_gone(blobs.values(), self._run(list(self._renewals(blobs.values()))))
             commands = [*self._writes(parcels, lacking), *self._renewals(blobs.values())]
@@ -173,6 +173,15 @@ class RedisTransport:
 _HASHES: Final[dict[object, str]] = {
     script: hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest() for script in (_RENEW, _ADD)
 }
+
+
+def _distinct(parcels: Sequence[Parcel]) -> dict[str, Blob]:
+    """The blobs of a batch by key; of two of one key, the one that has its bytes."""
+    blobs: dict[str, Blob] = {}
+    for blob in (blob for parcel in parcels for blob in parcel.blobs):
+        if blob.data is not None or blob.key not in blobs:
+            blobs[blob.key] = blob
+    return blobs
 
 
 def _refusals(

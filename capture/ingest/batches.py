@@ -13,8 +13,9 @@ from django.db import InterfaceError, OperationalError
 from capture.auth import Caller
 from capture.buffer import Buffer
 from capture.hands import StoresUnavailable
+from capture.ingest.plain import record_from_json
 from capture.ledger import record_charges
-from capture_sdk.codec import decode, dictionary_hash
+from capture_sdk.codec import decode, dictionary_hash, encode
 from capture_sdk.errors import IdError, RecordError, TransportError
 from capture_sdk.keys import checked_id, checked_index, envelope_key
 from capture_sdk.records import Charge
@@ -108,7 +109,9 @@ def _written(refusal: str | None) -> Outcome:
 
 def _parcel(item: Mapping[str, Any], caller: Caller) -> Parcel:
     """One turn. What a client claims of a hash is not believed: it is computed here."""
-    data = unbase64("record", item.get("record"))
+    if "record" not in item:
+        return _plain_parcel(item, caller)
+    data = unbase64("record", item["record"])
     if dictionary_hash(data) is not None:
         raise _Refused("bad_value", "record needs a dictionary: a record sent by HTTP stands alone")
     record = decode(data)
@@ -123,6 +126,17 @@ def _parcel(item: Mapping[str, Any], caller: Caller) -> Parcel:
     if envelope is not None and hashlib.sha256(envelope).hexdigest() != env_hash:
         raise _Refused("bad_value", f"envelope does not hash to the record's {env_hash}")
     return Parcel(record.key, data, Blob(envelope_key(env_hash), env_hash, envelope))
+
+
+def _plain_parcel(item: Mapping[str, Any], caller: Caller) -> Parcel:
+    """One turn of an agent that has no SDK."""
+    record = record_from_json(item)
+    _own(record.key.agent_id, caller)
+    prompt = record.prompt
+    if prompt is None or prompt.env_hash is None:
+        return Parcel(record.key, encode(record))
+    blob = Blob(envelope_key(prompt.env_hash), prompt.env_hash, prompt.envelope)
+    return Parcel(record.key, encode(record), blob)
 
 
 def _charge(item: Mapping[str, Any], caller: Caller) -> Charge:

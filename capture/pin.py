@@ -2,10 +2,12 @@
 
 What one agent has in the buffer is copied, with every envelope it needs, in one transaction, and read
 back and hashed before it commits. Idempotent, safe with two at once, and repeatable at any time: a later
-pin completes an earlier, partial one.
+pin completes an earlier, partial one, and replaces what was damaged at rest as long as the buffer has it.
 """
 
 import hashlib
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,10 +16,12 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from capture.buffer import Buffer, BufferedTurn, BufferUnavailable
 from capture.hands import StoresUnavailable, durable_turns
 from capture.ledger import charges_of_hand, storable
-from capture.merge import prompt_status
+from capture.merge import DurableTurn, prompt_status
 from capture.models import AgentCallEnvelope, AgentCallRecord
 from capture_sdk.codec import compress
 from capture_sdk.prompt import PromptStatus
+
+_log = logging.getLogger("capture.pin")
 
 
 class PinStatus(StrEnum):
@@ -64,14 +68,30 @@ def _pin(seat: tuple[str, int, str], buffered: list[BufferedTurn], by: str) -> P
     versions = {charge.key.action_index: charge.agent_version_id for charge in charges}
     before = _count(seat)
     whole = [turn for turn in buffered if turn.record is not None]
-    AgentCallEnvelope.objects.bulk_create(_envelopes(seat, whole), ignore_conflicts=True)
-    AgentCallRecord.objects.bulk_create(
-        [_row(seat, turn, versions.get(turn.action_index), by) for turn in whole], ignore_conflicts=True
-    )
-    kept = _verified(seat, whole)
+    rows = [_row(seat, turn, versions.get(turn.action_index), by) for turn in whole]
+    kept = _insert(seat, rows, whole)
+    if damaged := _damaged(kept, whole):
+        _remove(seat, damaged)
+        kept = _insert(seat, rows, whole)
+        _log.warning(
+            "%d pinned turns of %s were damaged at rest, and were replaced from the buffer",
+            len(damaged),
+            seat,
+        )
+    if damaged := _damaged(kept, whole):
+        raise PinDamaged(f"turn {damaged[0].action_index} of {seat[2]!r} reads back different")
     inserted = len(kept) - before
     missing = sum(charge.key.action_index not in kept for charge in charges)
     return Pin(_status(inserted, len(kept)), inserted, len(kept), missing)
+
+
+def _insert(
+    seat: tuple[str, int, str], rows: list[AgentCallRecord], turns: list[BufferedTurn]
+) -> dict[int, DurableTurn]:
+    """Write what is not there yet, and read back everything that is durable now."""
+    AgentCallEnvelope.objects.bulk_create(_envelopes(seat, turns), ignore_conflicts=True)
+    AgentCallRecord.objects.bulk_create(rows, ignore_conflicts=True)
+    return {turn.key.action_index: turn for turn in durable_turns(*seat[:2], agent_id=seat[2])}
 
 
 def _lock(seat: tuple[str, int, str]) -> None:
@@ -133,16 +153,25 @@ def _storable(text: str | None) -> str | None:
     return None if text is None else storable(text)
 
 
-def _verified(seat: tuple[str, int, str], written: list[BufferedTurn]) -> set[int]:
-    """Read back what is durable now and hash it: a turn that was whole in the buffer must be whole here."""
-    durable = {turn.key.action_index: turn for turn in durable_turns(*seat[:2], agent_id=seat[2])}
-    for turn in written:
-        kept = durable.get(turn.action_index)
-        if prompt_status(turn.record)[0] is not PromptStatus.VERIFIED:
-            continue  # it was incomplete before, and its reader will be told so again
-        if kept is None or prompt_status(kept.record)[0] is not PromptStatus.VERIFIED:
-            raise PinDamaged(f"turn {turn.action_index} of {seat[2]!r} reads back different")
-    return set(durable)
+def _damaged(kept: Mapping[int, DurableTurn], written: list[BufferedTurn]) -> list[BufferedTurn]:
+    """The turns that are whole in the buffer and not whole in what was read back, hashed now.
+
+    One that is incomplete in the buffer too is none of them: its reader is told so again.
+    """
+    whole = [turn for turn in written if prompt_status(turn.record)[0] is PromptStatus.VERIFIED]
+    return [turn for turn in whole if not _is_whole(kept.get(turn.action_index))]
+
+
+def _is_whole(turn: DurableTurn | None) -> bool:
+    return turn is not None and prompt_status(turn.record)[0] is PromptStatus.VERIFIED
+
+
+def _remove(seat: tuple[str, int, str], turns: list[BufferedTurn]) -> None:
+    """Take away rows that are damaged at rest, where the buffer still has what they should be."""
+    hashes = [turn.record.prompt.env_hash for turn in turns if turn.record and turn.record.prompt]
+    AgentCallEnvelope.objects.of_agent(*seat).filter(env_hash__in=[each for each in hashes if each]).delete()
+    indexes = [turn.action_index for turn in turns]
+    AgentCallRecord.objects.of_agent(*seat).filter(action_index__in=indexes).delete()
 
 
 def _status(inserted: int, total: int) -> PinStatus:

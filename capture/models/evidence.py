@@ -6,19 +6,21 @@ reorders keys and rounds numbers. ``docs/decisions/`` has the reasons at length.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self, TypeVar
 
 from django.db import models
 from django.db.models.functions import Now
 
 from capture.limits import ID_LENGTH
 
+Row = TypeVar("Row", bound=models.Model)
 
-class RecordQuerySet(models.QuerySet["AgentCallRecord"]):
-    """Pinned turns."""
 
-    def of_agent(self, table_id: str, hand_number: int, agent_id: str) -> RecordQuerySet:
-        """One agent's turns of one hand."""
+class HandQuerySet(models.QuerySet[Row]):
+    """Rows that belong to a hand."""
+
+    def of_agent(self, table_id: str, hand_number: int, agent_id: str) -> Self:
+        """One agent's rows of one hand."""
         return self.filter(table_id=table_id, hand_number=hand_number, agent_id=agent_id)
 
 
@@ -43,7 +45,7 @@ class AgentCallRecord(models.Model):
     pinned_at = models.DateTimeField(db_default=Now())
     pinned_by = models.TextField()
 
-    objects = RecordQuerySet.as_manager()
+    objects = HandQuerySet["AgentCallRecord"].as_manager()
 
     class Meta:
         db_table = "agent_call_records"
@@ -72,6 +74,8 @@ class AgentCallEnvelope(models.Model):
     env_hash = models.CharField(max_length=64)
     body = models.BinaryField()
     size = models.BigIntegerField()
+
+    objects = HandQuerySet["AgentCallEnvelope"].as_manager()
 
     class Meta:
         db_table = "agent_call_envelopes"

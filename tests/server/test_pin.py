@@ -140,6 +140,43 @@ def test_a_byte_flipped_at_rest_in_postgres_is_a_mismatch(buffer: Any) -> None:
     assert get_hand_all(TABLE, HAND).turns[0].prompt_status == "mismatched"
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE agent_call_records SET record = set_byte(record, 9, 1)",
+        "UPDATE agent_call_envelopes SET body = set_byte(body, 9, 1)",
+    ],
+)
+def test_what_is_damaged_at_rest_is_replaced_while_the_buffer_has_it(buffer: Any, damage: str) -> None:
+    for index in (1, 2):
+        play(seat(), index)
+    keep()
+    with connection.cursor() as cursor:
+        cursor.execute(damage)
+    assert keep() == ("already_pinned", 0, 2, 0)
+    buffer.flushall()
+    turns = get_hand_turns(TABLE, HAND, agent_id="river-rat").turns
+    assert [turn.prompt_status for turn in turns] == ["verified", "verified"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_turns_that_arrive_while_pins_run_are_all_kept_in_the_end(buffer: Any) -> None:
+    def write() -> None:
+        at = seat()
+        for index in range(40):
+            play(at, index)
+        connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        totals = []
+        while not writing.done():
+            totals.append(keep()[2])
+        writing.result()
+    assert totals == sorted(totals)
+    assert (keep()[2:], keep()[:2]) == ((40, 0), ("already_pinned", 0))
+
+
 @pytest.mark.parametrize("text", ["nul\x00", "half \ud83d", "\u202e\x1b[2J", "♠" * 1000])
 def test_whatever_python_can_hold_is_pinned_and_read_back(buffer: Any, text: str) -> None:
     knowledge = {"note": text, text: [text]}

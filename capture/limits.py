@@ -9,40 +9,38 @@ from capture_sdk.keys import ID_MAX_LENGTH
 
 MIB: Final = 1024 * 1024
 
-# Ids and names
-ID_LENGTH: Final = (
-    ID_MAX_LENGTH  # characters of a table's or agent's id: the width of the columns that hold it
-)
-KEY_NAME_LENGTH: Final = (
-    100  # characters of a service key's name: it is shown in every line of the access log
-)
-REQUEST_ID_LENGTH: Final = 128  # characters of an X-Request-Id that is taken over; a UUID has 36
+# Characters of a table's or agent's id: the width of the columns that hold it.
+ID_LENGTH: Final = ID_MAX_LENGTH
+# Characters of a service key's name, which stands in every line of the access log.
+KEY_NAME_LENGTH: Final = 100
+# Characters of an X-Request-Id that is taken over; a UUID has 36.
+REQUEST_ID_LENGTH: Final = 128
 
-# Keys
-KEYS_REMEMBERED_SECONDS: Final = (
-    300  # a key that the database knew this long ago still reads the buffer without it
-)
-KEYS_REMEMBERED: Final = 1_000  # keys a process remembers for that: a few hundred kilobytes
+# Seconds for which a key that the database knew still opens the buffer without it.
+KEYS_REMEMBERED_SECONDS: Final = 300
+# Keys that a process remembers for that: a few hundred kilobytes.
+KEYS_REMEMBERED: Final = 1_000
 
-# Requests
-COMMAND_BYTES: Final = 64 * 1024  # of a command's JSON: it names a hand and an agent; more is a mistake
-BATCH_BYTES: Final = 64 * MIB  # of a batch's JSON, decompressed: several prompts of 10 MB
-BATCH_ITEMS: Final = 1_000  # items a batch: keeps one within a request's time
-BODY_CHUNK_BYTES: Final = (
-    256 * 1024
-)  # read at a time, so that a bomb is stopped at the limit and not after it
+# Bytes of a command's JSON: it names a hand and an agent; more is a mistake.
+COMMAND_BYTES: Final = 64 * 1024
+# Bytes of a batch's JSON, decompressed: several prompts of 10 MB.
+BATCH_BYTES: Final = 64 * MIB
+# Items a batch: keeps one within a request's time.
+BATCH_ITEMS: Final = 1_000
+# Bytes of a body read at a time, so that a bomb is stopped at the limit and not after it.
+BODY_CHUNK_BYTES: Final = 256 * 1024
 
-# Reads
-RECENT_HANDS: Final = 200  # hands a page: each costs a few buffer reads
-BUFFER_CHUNK_TURNS: Final = 100  # turns a pipeline: bounds one reply of Redis to a few megabytes
-ENVELOPE_BYTES: Final = 64 * MIB  # an envelope's frame that grows beyond this is not ours
+# Hands a page: each costs a few reads of the buffer.
+RECENT_HANDS: Final = 200
+# Turns a pipeline: bounds one reply of Redis to a few megabytes.
+BUFFER_CHUNK_TURNS: Final = 100
+# Bytes of an envelope: a frame that grows beyond this is not ours.
+ENVELOPE_BYTES: Final = 64 * MIB
 
-# Ledger
-CHARGE_NUMBER: Final = (
-    10**12
-)  # tokens, or millionths of the currency, of one charge: nine million of the largest
-#                                still add up within 64 bits
-LEDGER_BATCH_ROWS: Final = 500  # rows an INSERT: keeps one statement under a few hundred kilobytes
+# Tokens, or millionths of the currency, of one charge: nine million of the largest still add up within 64 bits.
+CHARGE_NUMBER: Final = 10**12
+# Rows an INSERT: keeps one statement under a few hundred kilobytes.
+LEDGER_BATCH_ROWS: Final = 500
 
-# Search text
-SEARCH_TEXT_BYTES: Final = 256 * 1024  # of one part, in UTF-8: Postgres refuses a tsvector of a megabyte
+# Bytes of one searchable text, in UTF-8: Postgres refuses words that add up to a megabyte.
+SEARCH_TEXT_BYTES: Final = 256 * 1024

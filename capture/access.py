@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Final
 
-from django.db import InterfaceError, OperationalError
-
 from capture import metrics
+from capture.durable import DurableUnavailable, ask
 from capture.models import AccessAction, AgentAccess
 
 _log = logging.getLogger("capture.access")
@@ -40,7 +39,7 @@ def log_access(
         "request_id": current_request_id.get(),
     }
     try:
-        AgentAccess.objects.create(action=action, **line)
-    except (OperationalError, InterfaceError):
+        ask(lambda: AgentAccess.objects.create(action=action, **line))
+    except DurableUnavailable:
         metrics.ACCESS_UNSTORED.inc()
         _log.warning("access not in the database", extra={"access": {"action": str(action)} | line})

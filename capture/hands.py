@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 from django.db.models import Count
 from django.utils import timezone
 
 from capture.absence import Clock
 from capture.buffer import AgentLife, Buffer, BufferedTurn, BufferUnavailable
+from capture.durable import DurableUnavailable, ask
 from capture.ledger import charges_of_hand
 from capture.limits import ENVELOPE_BYTES
 from capture.merge import CapturedTurn, DurableTurn, HandView, Standing, merge, standing
@@ -172,8 +172,8 @@ def _buffer(read: Callable[[Buffer], Answer]) -> Answer | None:
 def _postgres(read: Callable[[], Answer]) -> Answer | None:
     """The durable store's answer, or None when it does not answer. A wrong query still raises."""
     try:
-        return read()
-    except (OperationalError, InterfaceError):
+        return ask(read)
+    except DurableUnavailable:
         return None
 
 

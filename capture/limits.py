@@ -30,6 +30,9 @@ BATCH_ITEMS: Final = 1_000
 # Bytes of a body read at a time, so that a bomb is stopped at the limit and not after it.
 BODY_CHUNK_BYTES: Final = 256 * 1024
 
+# Seconds for which nobody waits again for a durable store that has just not answered.
+OUTAGE_SECONDS: Final = 2
+
 # Hands a page: each costs a few reads of the buffer.
 RECENT_HANDS: Final = 200
 # Turns a pipeline: bounds one reply of Redis to a few megabytes.

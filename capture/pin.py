@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import connection, transaction
 
 from capture.buffer import Buffer, BufferedTurn, BufferUnavailable
+from capture.durable import DurableUnavailable, ask
 from capture.hands import StoresUnavailable, durable_turns
 from capture.ledger import charges_of_hand, storable
 from capture.merge import DurableTurn, prompt_status
@@ -54,14 +55,14 @@ def promote(table_id: str, hand_number: int, *, agent_id: str, by: str) -> Pin:
     """
     try:
         buffered = Buffer.connect().turns(table_id, hand_number, agent_id=agent_id)
-        with transaction.atomic():
-            return _pin((table_id, hand_number, agent_id), buffered, by)
+        return ask(lambda: _pin((table_id, hand_number, agent_id), buffered, by))
     except BufferUnavailable as exc:
         raise StoresUnavailable("the buffer is unavailable") from exc
-    except (OperationalError, InterfaceError) as exc:
+    except DurableUnavailable as exc:
         raise StoresUnavailable("the durable store is unavailable") from exc
 
 
+@transaction.atomic
 def _pin(seat: tuple[str, int, str], buffered: list[BufferedTurn], by: str) -> Pin:
     _lock(seat)
     charges = [charge for charge in charges_of_hand(*seat[:2], agent_id=seat[2]) if not charge.is_fallback]

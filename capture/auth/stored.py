@@ -13,10 +13,10 @@ import threading
 import time
 from typing import Final
 
-from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from capture.auth.callers import Caller, Scope
+from capture.durable import DurableUnavailable, ask
 from capture.limits import KEYS_REMEMBERED, KEYS_REMEMBERED_SECONDS
 from capture.models import AgentServiceKey
 
@@ -36,8 +36,8 @@ def stored_key(presented: str) -> Caller | None:
         return None
     digest = key_digest(presented)
     try:
-        caller = _look_up(form[1], digest)
-    except (OperationalError, InterfaceError) as exc:
+        caller = ask(lambda: _look_up(form[1], digest))
+    except DurableUnavailable as exc:
         if (known := _remembered.find(digest)) is None:
             raise KeysUnavailable("the database does not answer, so this key cannot be checked") from exc
         return known

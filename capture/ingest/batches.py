@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from django.db import InterfaceError, OperationalError
-
 from capture.auth import Caller
 from capture.buffer import Buffer
+from capture.durable import DurableUnavailable, ask
 from capture.hands import StoresUnavailable
 from capture.ingest.plain import record_from_json
 from capture.ledger import record_charges
@@ -69,9 +68,10 @@ def take_charges(items: Sequence[object], *, caller: Caller) -> list[Outcome]:
     Raises StoresUnavailable when Postgres does not answer.
     """
     read = [_read(_charge, item, caller) for item in items]
+    charges = [each for each in read if isinstance(each, Charge)]
     try:
-        record_charges([each for each in read if isinstance(each, Charge)])
-    except (OperationalError, InterfaceError) as exc:
+        ask(lambda: record_charges(charges))
+    except DurableUnavailable as exc:
         raise StoresUnavailable("the durable store is unavailable") from exc
     return [each if isinstance(each, Outcome) else Outcome(WRITTEN) for each in read]
 

@@ -12,13 +12,14 @@ from capture.auth import Caller
 from capture.buffer import Buffer
 from capture.durable import DurableUnavailable, ask
 from capture.hands import StoresUnavailable
+from capture.ingest.packing import packer
 from capture.ingest.plain import record_from_json
 from capture.ledger import record_charges
-from capture_sdk.codec import decode, dictionary_hash, encode
+from capture_sdk.codec import build, dictionary_hash, envelope_hash, fields_of, packed, unframe
 from capture_sdk.errors import IdError, RecordError, TransportError
-from capture_sdk.keys import checked_id, checked_index, envelope_key
-from capture_sdk.records import Charge
-from capture_sdk.transports import BLOB_NEEDED, Blob, Parcel
+from capture_sdk.keys import checked_id, checked_index
+from capture_sdk.records import Charge, TurnRecord
+from capture_sdk.transports import BLOB_NEEDED, Parcel
 from capture_sdk.wire import ENVELOPE_NEEDED, REFUSED, WRITTEN, charge_from_json, unbase64
 
 _NOT_YOURS: Final = "not_yours"
@@ -108,35 +109,36 @@ def _written(refusal: str | None) -> Outcome:
 
 
 def _parcel(item: Mapping[str, Any], caller: Caller) -> Parcel:
-    """One turn. What a client claims of a hash is not believed: it is computed here."""
+    """One turn, of the SDK or of any language."""
     if "record" not in item:
-        return _plain_parcel(item, caller)
-    data = unbase64("record", item["record"])
+        record = record_from_json(item)
+        _own(record.key.agent_id, caller)
+        return packer.parcel(record.key, packed(record), record.prompt)
+    content = _content(unbase64("record", item["record"]))
+    record = _record(content, item)
+    _own(record.key.agent_id, caller)
+    return packer.parcel(record.key, content, record.prompt)
+
+
+def _content(data: bytes) -> bytes:
     if dictionary_hash(data) is not None:
         raise _Refused("bad_value", "record needs a dictionary: a record sent by HTTP stands alone")
-    record = decode(data)
+    return unframe(data)
+
+
+def _record(content: bytes, item: Mapping[str, Any]) -> TurnRecord:
+    """The SDK's record, its key checked. What a client claims of a hash is not believed: it is computed here."""
+    fields = fields_of(content)
+    env_hash = envelope_hash(fields)
+    envelope = None if item.get("envelope") is None else unbase64("envelope", item["envelope"])
+    if env_hash is not None and envelope is not None and hashlib.sha256(envelope).hexdigest() != env_hash:
+        raise _Refused("bad_value", f"envelope does not hash to the record's {env_hash}")
+    record = build(fields, envelope)
     checked_id("tableId", record.key.table_id)
     checked_index("handNumber", record.key.hand_number)
-    _own(checked_id("agentId", record.key.agent_id), caller)
+    checked_id("agentId", record.key.agent_id)
     checked_index("actionIndex", record.key.action_index)
-    env_hash = record.prompt.env_hash if record.prompt is not None else None
-    if env_hash is None:
-        return Parcel(record.key, data)
-    envelope = None if item.get("envelope") is None else unbase64("envelope", item["envelope"])
-    if envelope is not None and hashlib.sha256(envelope).hexdigest() != env_hash:
-        raise _Refused("bad_value", f"envelope does not hash to the record's {env_hash}")
-    return Parcel(record.key, data, Blob(envelope_key(env_hash), env_hash, envelope))
-
-
-def _plain_parcel(item: Mapping[str, Any], caller: Caller) -> Parcel:
-    """One turn of an agent that has no SDK."""
-    record = record_from_json(item)
-    _own(record.key.agent_id, caller)
-    prompt = record.prompt
-    if prompt is None or prompt.env_hash is None:
-        return Parcel(record.key, encode(record))
-    blob = Blob(envelope_key(prompt.env_hash), prompt.env_hash, prompt.envelope)
-    return Parcel(record.key, encode(record), blob)
+    return record
 
 
 def _charge(item: Mapping[str, Any], caller: Caller) -> Charge:

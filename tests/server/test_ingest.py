@@ -72,7 +72,7 @@ def test_an_agent_without_redis_is_read_like_any_other(site: str) -> None:
 def test_the_keys_are_those_that_the_redis_transport_writes(site: str, buffer: Any) -> None:
     Seat(client(site)).play(7)
     kinds = sorted(key.decode().partition(":")[0] for key in buffer.scan_iter())
-    assert kinds == ["agents", "env", "hand", "turn"]
+    assert kinds == ["agents", "dict", "env", "hand", "turn"]
     assert all(buffer.pttl(key) > 0 for key in buffer.scan_iter())
 
 

@@ -90,7 +90,15 @@ class Buffer:
 
     def turns(self, table_id: str, hand_number: int, *, agent_id: str) -> list[BufferedTurn]:
         """One agent's turns of a hand, envelopes put back, by action index."""
-        indexes = self._indexes(table_id, hand_number, agent_id)
+        return self._turns(table_id, hand_number, agent_id, self._indexes(table_id, hand_number, agent_id))
+
+    def turn(self, key: TurnKey) -> list[BufferedTurn]:
+        """The one turn of this key, if it is there: a hand of large prompts is not read for one of them."""
+        return self._turns(key.table_id, key.hand_number, key.agent_id, [key.action_index])
+
+    def _turns(
+        self, table_id: str, hand_number: int, agent_id: str, indexes: list[int]
+    ) -> list[BufferedTurn]:
         found: list[_Stored] = []
         for start in range(0, len(indexes), BUFFER_CHUNK_TURNS):
             found += self._read(table_id, hand_number, agent_id, indexes[start : start + BUFFER_CHUNK_TURNS])

@@ -8,7 +8,7 @@ import datetime
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db.models import Count
@@ -96,6 +96,17 @@ def get_turn(key: TurnKey) -> tuple[HandView, CapturedTurn | None]:
     return view, next((turn for turn in view.turns if turn.key == key), None)
 
 
+def find_turn(key: TurnKey) -> CapturedTurn | None:
+    """One captured turn, without the others of its hand: a large hand is not read for one of its prompts.
+
+    Raises StoresUnavailable when neither store answers.
+    """
+    hand = (key.table_id, key.hand_number)
+    buffered = _buffer(lambda buffer: buffer.turn(key))
+    durable = _postgres(lambda: durable_turns(*hand, agent_id=key.agent_id, action_index=key.action_index))
+    return next(iter(_merged(hand, buffered, durable, ()).turns), None)
+
+
 def recent_hands(*, limit: int, cursor: int | None = None) -> HandPage:
     """The newest hands of the ledger, at most ``limit``, older than ``cursor``. Raises StoresUnavailable."""
     clock = read_clock()
@@ -116,17 +127,21 @@ def recent_hands(*, limit: int, cursor: int | None = None) -> HandPage:
     )
 
 
-def durable_turns(table_id: str, hand_number: int, *, agent_id: str | None) -> list[DurableTurn]:
+def durable_turns(
+    table_id: str, hand_number: int, *, agent_id: str | None, action_index: int | None = None
+) -> list[DurableTurn]:
     """The pinned turns of one agent, or of all for None, with their envelopes."""
-    where = {"table_id": table_id, "hand_number": hand_number}
+    where: dict[str, Any] = {"table_id": table_id, "hand_number": hand_number}
     if agent_id is not None:
         where["agent_id"] = agent_id
-    envelopes = {
-        (row.agent_id, row.env_hash): _body(bytes(row.body))
-        for row in AgentCallEnvelope.objects.filter(**where)
-    }
     rows = AgentCallRecord.objects.filter(**where).order_by("action_index", "agent_id")
-    return [_durable(row, envelopes.get((row.agent_id, row.env_hash or ""))) for row in rows]
+    if action_index is not None:
+        rows = rows.filter(action_index=action_index)
+    found = list(rows)
+    hashes = {row.env_hash for row in found if row.env_hash is not None}
+    bodies = AgentCallEnvelope.objects.filter(**where, env_hash__in=hashes)
+    envelopes = {(row.agent_id, row.env_hash): _body(bytes(row.body)) for row in bodies}
+    return [_durable(row, envelopes.get((row.agent_id, row.env_hash or ""))) for row in found]
 
 
 def read_clock() -> Clock:
@@ -146,6 +161,15 @@ def _view(
         charges = _postgres(lambda: charges_of_hand(*hand, agent_id=agent_id))
     # The same store: when it has not answered once, a reader does not wait for it a second time.
     durable = None if charges is None else _postgres(lambda: durable_turns(*hand, agent_id=agent_id))
+    return _merged(hand, buffered, durable, charges)
+
+
+def _merged(
+    hand: tuple[str, int],
+    buffered: Sequence[BufferedTurn] | None,
+    durable: Sequence[DurableTurn] | None,
+    charges: Sequence[Charge] | None,
+) -> HandView:
     if buffered is None and durable is None:
         raise StoresUnavailable("neither the buffer nor the durable store answers")
     view = merge(hand, buffered=buffered, durable=durable, charges=charges, clock=read_clock())

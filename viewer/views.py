@@ -97,7 +97,7 @@ def raw(request: HttpRequest) -> HttpResponse:
         key, part = turn_address(request), parts.Part(request.GET.get("part", "prompt"))
     except (IdError, ValueError) as exc:
         return _bad_address(request, exc)
-    _, turn = hands.get_turn(key)
+    turn = hands.find_turn(key)
     _log_turn(request, AccessAction.DOWNLOAD, key, detail=part)
     found = parts.raw_bytes(turn, part) if turn is not None else None
     if turn is None or found is None:

@@ -72,9 +72,10 @@ def recent_hands(request: ApiRequest) -> HttpResponse:
 )
 def prompt(request: ApiRequest) -> HttpResponse:
     """The exact bytes of one prompt, with the sha256 that was recorded and how it compares now."""
-    view, turn = hands.get_turn(key := turn_of(request))
+    turn = hands.find_turn(key := turn_of(request))
     _log(request, AccessAction.PROMPT, [key.agent_id], action_index=key.action_index)
     if turn is None:
+        view = hands.get_hand_turns(key.table_id, key.hand_number, agent_id=key.agent_id)
         raise _absence(view, key.action_index)
     found = turn.record.prompt if turn.record is not None else None
     if found is None:

@@ -14,7 +14,7 @@ from django_redis import get_redis_connection
 from redis.exceptions import RedisError
 
 from capture.limits import BUFFER_CHUNK_TURNS
-from capture_sdk.codec import Fields, build, dictionary_hash, envelope_hash, fields_of, frame, unframe
+from capture_sdk.codec import Fields, build, dictionary_hash, envelope_hash, fields_of, unframe
 from capture_sdk.errors import RecordError
 from capture_sdk.keys import agents_key, dictionary_key, envelope_key, hand_key, turn_key
 from capture_sdk.records import TurnKey, TurnRecord
@@ -29,8 +29,8 @@ class BufferUnavailable(Exception):
 class BufferedTurn:
     """One turn as the buffer holds it. ``record`` is None when its bytes do not read as a record.
 
-    ``raw`` is what is stored, ``content`` the packed record within it (empty where that cannot be read), ``ttl_ms``
-    the milliseconds it has left. ``needs`` is the hash of a dictionary that has gone.
+    ``raw`` is what is stored, ``ttl_ms`` the milliseconds it has left. ``dictionary`` is the stored one that ``raw``
+    needs; where it has gone, ``needs`` is its hash, and nothing of the turn can be read.
     """
 
     agent_id: str
@@ -38,13 +38,8 @@ class BufferedTurn:
     raw: bytes
     record: TurnRecord | None
     ttl_ms: int
-    content: bytes = b""
+    dictionary: bytes | None = None
     needs: str | None = None
-
-    @property
-    def standalone(self) -> bytes:
-        """The encoded record, in need of no dictionary: the stored bytes themselves where they need none."""
-        return self.raw if dictionary_hash(self.raw) is None else frame(self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +57,7 @@ class _Stored:
     where: TurnKey
     raw: bytes
     ttl_ms: int
-    content: bytes = b""
+    dictionary: bytes | None = None
     fields: Fields = field(default_factory=dict)
     needs: str | None = None
 
@@ -163,8 +158,7 @@ def _open(where: TurnKey, raw: bytes, ttl_ms: int, dictionaries: Mapping[str, by
     if needs is not None and dictionary is None:
         return _Stored(where, raw, ttl_ms, needs=needs)
     try:
-        content = unframe(raw, dictionary)
-        return _Stored(where, raw, ttl_ms, content, fields_of(content))
+        return _Stored(where, raw, ttl_ms, dictionary, fields_of(unframe(raw, dictionary)))
     except RecordError:
         return _Stored(where, raw, ttl_ms)
 
@@ -178,5 +172,5 @@ def _turn(stored: _Stored, envelopes: Mapping[str, bytes]) -> BufferedTurn:
     except RecordError:
         found = None
     return BufferedTurn(
-        where.agent_id, where.action_index, stored.raw, found, stored.ttl_ms, stored.content, stored.needs
+        where.agent_id, where.action_index, stored.raw, found, stored.ttl_ms, stored.dictionary, stored.needs
     )

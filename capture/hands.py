@@ -8,7 +8,7 @@ import datetime
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 from django.db.models import Count
@@ -18,13 +18,11 @@ from capture.absence import Clock
 from capture.buffer import AgentLife, Buffer, BufferedTurn, BufferUnavailable
 from capture.durable import DurableUnavailable, ask
 from capture.ledger import charges_of_hand
-from capture.limits import ENVELOPE_BYTES
 from capture.merge import CapturedTurn, DurableTurn, HandView, Standing, merge, standing
-from capture.models import AgentCallEnvelope, AgentCallRecord, AgentHand
-from capture_sdk.codec import decode, decompress
-from capture_sdk.errors import RecordError
+from capture.models import AgentCallRecord, AgentHand
+from capture.pinned import pinned_turns
 from capture_sdk.prompt import PromptStatus
-from capture_sdk.records import Charge, TurnKey, TurnRecord
+from capture_sdk.records import Charge, TurnKey
 
 Answer = TypeVar("Answer")
 
@@ -103,7 +101,7 @@ def find_turn(key: TurnKey) -> CapturedTurn | None:
     """
     hand = (key.table_id, key.hand_number)
     buffered = _buffer(lambda buffer: buffer.turn(key))
-    durable = _postgres(lambda: durable_turns(*hand, agent_id=key.agent_id, action_index=key.action_index))
+    durable = _postgres(lambda: pinned_turns(*hand, agent_id=key.agent_id, action_index=key.action_index))
     return next(iter(_merged(hand, buffered, durable, ()).turns), None)
 
 
@@ -127,23 +125,6 @@ def recent_hands(*, limit: int, cursor: int | None = None) -> HandPage:
     )
 
 
-def durable_turns(
-    table_id: str, hand_number: int, *, agent_id: str | None, action_index: int | None = None
-) -> list[DurableTurn]:
-    """The pinned turns of one agent, or of all for None, with their envelopes."""
-    where: dict[str, Any] = {"table_id": table_id, "hand_number": hand_number}
-    if agent_id is not None:
-        where["agent_id"] = agent_id
-    rows = AgentCallRecord.objects.filter(**where).order_by("action_index", "agent_id")
-    if action_index is not None:
-        rows = rows.filter(action_index=action_index)
-    found = list(rows)
-    hashes = {row.env_hash for row in found if row.env_hash is not None}
-    bodies = AgentCallEnvelope.objects.filter(**where, env_hash__in=hashes)
-    envelopes = {(row.agent_id, row.env_hash): _body(bytes(row.body)) for row in bodies}
-    return [_durable(row, envelopes.get((row.agent_id, row.env_hash or ""))) for row in found]
-
-
 def read_clock() -> Clock:
     """Now, and the buffer's TTL."""
     return Clock(timezone.now(), settings.CAPTURE_TTL_SECONDS)
@@ -160,7 +141,7 @@ def _view(
     if charges is None:
         charges = _postgres(lambda: charges_of_hand(*hand, agent_id=agent_id))
     # The same store: when it has not answered once, a reader does not wait for it a second time.
-    durable = None if charges is None else _postgres(lambda: durable_turns(*hand, agent_id=agent_id))
+    durable = None if charges is None else _postgres(lambda: pinned_turns(*hand, agent_id=agent_id))
     return _merged(hand, buffered, durable, charges)
 
 
@@ -198,27 +179,6 @@ def _postgres(read: Callable[[], Answer]) -> Answer | None:
     try:
         return ask(read)
     except DurableUnavailable:
-        return None
-
-
-def _durable(row: AgentCallRecord, envelope: bytes | None) -> DurableTurn:
-    key = TurnKey(row.table_id, row.hand_number, row.agent_id, row.action_index)
-    return DurableTurn(key, _record(bytes(row.record), key, envelope), row.agent_version_id)
-
-
-def _record(data: bytes, key: TurnKey, envelope: bytes | None) -> TurnRecord | None:
-    try:
-        record = decode(data, envelope)
-    except RecordError:
-        return None
-    return record if record.key == key else None
-
-
-def _body(frame: bytes) -> bytes | None:
-    """An envelope's bytes; one that is damaged at rest is as good as gone, and is reported like that."""
-    try:
-        return decompress(frame, ENVELOPE_BYTES)
-    except RecordError:
         return None
 
 

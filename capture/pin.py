@@ -15,11 +15,12 @@ from django.db import connection, transaction
 
 from capture.buffer import Buffer, BufferedTurn, BufferUnavailable
 from capture.durable import DurableUnavailable, ask
-from capture.hands import StoresUnavailable, durable_turns
+from capture.hands import StoresUnavailable
 from capture.ledger import charges_of_hand, storable
 from capture.merge import DurableTurn, prompt_status
-from capture.models import AgentCallEnvelope, AgentCallRecord
-from capture_sdk.codec import compress
+from capture.models import AgentCallDictionary, AgentCallEnvelope, AgentCallRecord
+from capture.pinned import pinned_turns
+from capture_sdk.codec import compress, dictionary_hash
 from capture_sdk.prompt import PromptStatus
 
 _log = logging.getLogger("capture.pin")
@@ -90,9 +91,10 @@ def _insert(
     seat: tuple[str, int, str], rows: list[AgentCallRecord], turns: list[BufferedTurn]
 ) -> dict[int, DurableTurn]:
     """Write what is not there yet, and read back everything that is durable now."""
+    AgentCallDictionary.objects.bulk_create(_dictionaries(seat, turns), ignore_conflicts=True)
     AgentCallEnvelope.objects.bulk_create(_envelopes(seat, turns), ignore_conflicts=True)
     AgentCallRecord.objects.bulk_create(rows, ignore_conflicts=True)
-    return {turn.key.action_index: turn for turn in durable_turns(*seat[:2], agent_id=seat[2])}
+    return {turn.key.action_index: turn for turn in pinned_turns(*seat[:2], agent_id=seat[2])}
 
 
 def _lock(seat: tuple[str, int, str]) -> None:
@@ -128,6 +130,19 @@ def _envelopes(seat: tuple[str, int, str], turns: list[BufferedTurn]) -> list[Ag
     ]
 
 
+def _dictionaries(seat: tuple[str, int, str], turns: list[BufferedTurn]) -> list[AgentCallDictionary]:
+    """The dictionaries that the records need, as the buffer has them: with them the pin stands by itself."""
+    bodies = {dictionary_hash(turn.raw): turn.dictionary for turn in turns}
+    table_id, hand_number, agent_id = seat
+    return [
+        AgentCallDictionary(
+            table_id=table_id, hand_number=hand_number, agent_id=agent_id, dict_hash=needed, body=body
+        )
+        for needed, body in bodies.items()
+        if needed is not None and body is not None
+    ]
+
+
 def _row(seat: tuple[str, int, str], turn: BufferedTurn, version: str | None, by: str) -> AgentCallRecord:
     record = turn.record
     if record is None:
@@ -144,7 +159,7 @@ def _row(seat: tuple[str, int, str], turn: BufferedTurn, version: str | None, by
         is_clamped=record.is_clamped,
         env_hash=record.prompt.env_hash if record.prompt else None,
         prompt_sha256=record.prompt.sha256 if record.prompt else None,
-        record=turn.standalone,
+        record=turn.raw,
         captured_at=record.captured_at,
         pinned_by=by,
     )
@@ -171,6 +186,8 @@ def _remove(seat: tuple[str, int, str], turns: list[BufferedTurn]) -> None:
     """Take away rows that are damaged at rest, where the buffer still has what they should be."""
     hashes = [turn.record.prompt.env_hash for turn in turns if turn.record and turn.record.prompt]
     AgentCallEnvelope.objects.of_agent(*seat).filter(env_hash__in=[each for each in hashes if each]).delete()
+    needed = [needed for turn in turns if (needed := dictionary_hash(turn.raw))]
+    AgentCallDictionary.objects.of_agent(*seat).filter(dict_hash__in=needed).delete()
     indexes = [turn.action_index for turn in turns]
     AgentCallRecord.objects.of_agent(*seat).filter(action_index__in=indexes).delete()
 

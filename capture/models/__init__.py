@@ -1,13 +1,14 @@
 """What stays in Postgres: evidence, ledger, access, and the text to search in. Table names are a contract."""
 
 from capture.models.access import AccessAction, AgentAccess, AgentServiceKey
-from capture.models.evidence import AgentCallEnvelope, AgentCallRecord
+from capture.models.evidence import AgentCallDictionary, AgentCallEnvelope, AgentCallRecord
 from capture.models.ledger import AgentHand, AgentInferenceCharge
 from capture.models.search import AgentSearchText
 
 __all__ = [
     "AccessAction",
     "AgentAccess",
+    "AgentCallDictionary",
     "AgentCallEnvelope",
     "AgentCallRecord",
     "AgentHand",

@@ -1,4 +1,4 @@
-"""Pinned turns and their envelopes.
+"""Pinned turns, and the envelopes and dictionaries that they need.
 
 Captured content is kept as bytes, never as text or jsonb: text refuses NUL and half surrogates, jsonb
 reorders keys and rounds numbers. ``docs/decisions/`` has the reasons at length.
@@ -26,6 +26,8 @@ class HandQuerySet(models.QuerySet[Row]):
 
 class AgentCallRecord(models.Model):
     """A pinned turn. ``record`` is the captured record exactly as the buffer held it; the rest finds it.
+
+    It may need one of the hand's ``AgentCallDictionary`` rows: ``capture.pinned`` puts both together.
 
     Unique on table, hand, agent and action index: two agents can share an action index.
     """
@@ -59,6 +61,32 @@ class AgentCallRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.table_id}:{self.hand_number} {self.agent_id} #{self.action_index}"
+
+
+class AgentCallDictionary(models.Model):
+    """A zstd dictionary that pinned records of one hand and agent need, stored with them as the buffer had it."""
+
+    table_id = models.CharField(max_length=ID_LENGTH)
+    hand_number = models.BigIntegerField()
+    agent_id = models.CharField(max_length=ID_LENGTH)
+    dict_hash = models.CharField(max_length=32)
+    body = models.BinaryField()
+
+    objects = HandQuerySet["AgentCallDictionary"].as_manager()
+
+    class Meta:
+        db_table = "agent_call_dictionaries"
+        verbose_name = "pinned dictionary"
+        verbose_name_plural = "pinned dictionaries"
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["table_id", "hand_number", "agent_id", "dict_hash"],
+                name="agent_call_dictionaries_hash",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.dict_hash
 
 
 class AgentCallEnvelope(models.Model):

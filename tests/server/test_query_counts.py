@@ -28,9 +28,9 @@ def test_a_live_hand_is_two_queries_and_a_line_of_the_access_log(django_assert_n
         assert Http().get(f"{ROOT}hand", SEAT, headers=HEAD).status_code == 200
 
 
-def test_a_pinned_one_asks_for_its_envelopes_too(django_assert_num_queries: Any) -> None:
+def test_a_pinned_one_asks_for_its_envelopes_and_dictionaries_too(django_assert_num_queries: Any) -> None:
     Http().post(f"{ROOT}promote", SEAT, content_type="application/json", headers=HEAD)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         assert Http().get(f"{ROOT}hand", SEAT, headers=HEAD).status_code == 200
 
 
@@ -46,8 +46,8 @@ def test_a_prompt_costs_no_more_than_itself(django_assert_num_queries: Any) -> N
 
 
 def test_a_pin_writes_in_a_fixed_number_of_statements(django_assert_num_queries: Any) -> None:
-    # Savepoint, lock, charges, count, envelopes, records, both read back, release; and the line of the log.
-    with django_assert_num_queries(10):
+    # Savepoint, lock, charges, count; dictionaries, envelopes and records written, and read back; release; the log.
+    with django_assert_num_queries(12):
         answer = Http().post(f"{ROOT}promote", SEAT, content_type="application/json", headers=HEAD)
     assert answer.json()["status"] == "pinned"
 

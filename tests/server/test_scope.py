@@ -69,7 +69,7 @@ def test_postgres_is_asked_for_one_agent_too(buffer: Any) -> None:
         promote(TABLE, HAND, agent_id=agent, by="test")
     with CaptureQueriesContext(connection) as queries:
         get_hand_turns(TABLE, HAND, agent_id="river-rat")
-    assert len(queries) == 3
+    assert len(queries) == 4
     for query in queries:
         assert "\"agent_id\" = 'river-rat'" in query["sql"]
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 from typing import Any
 
@@ -36,6 +37,7 @@ def split_example(text: str) -> tuple[str, str]:
     raise AssertionError(text)
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the examples need curl")
 def test_every_example_does_what_it_is_said_to_do(live_server: Any, settings: Any, buffer: Any) -> None:
     settings.AGENT_CAPTURE_SERVICE_KEYS = f"all:ingest+read-all+promote:{KEY}"
     assert len(EXAMPLES) >= 5

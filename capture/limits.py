@@ -6,6 +6,7 @@ Over a limit the API answers 413 (size) or 400 (value), with a message that name
 from typing import Final
 
 from capture_sdk.keys import ID_MAX_LENGTH
+from capture_sdk.wire import CHARGE_NUMBER_MAX
 
 MIB: Final = 1024 * 1024
 
@@ -32,11 +33,16 @@ BUFFER_CHUNK_TURNS: Final = 100  # turns a pipeline: bounds one reply of Redis t
 ENVELOPE_BYTES: Final = 64 * MIB  # an envelope's frame that grows beyond this is not ours
 
 # Ledger
-CHARGE_NUMBER: Final = (
-    10**12
-)  # tokens, or millionths of the currency, of one charge: nine million of the largest
-#                                still add up within 64 bits
+CHARGE_NUMBER: Final = CHARGE_NUMBER_MAX  # of one charge, tokens or cost: sums stay within 64 bits
 LEDGER_BATCH_ROWS: Final = 500  # rows an INSERT: keeps one statement under a few hundred kilobytes
 
 # Search text
 SEARCH_TEXT_BYTES: Final = 256 * 1024  # of one part, in UTF-8: Postgres refuses a tsvector of a megabyte
+
+# Maintenance
+REBUILD_CHUNK_HANDS: Final = 2_000  # hands a chunk of a rebuild: writers wait for one at most
+LEDGER_LOCK_SECONDS: Final = 1.0  # that a chunk waits for writers, while others queue behind it
+LEDGER_LOCK_TRIES: Final = 60  # waits before a rebuild gives up: a writer's transaction takes milliseconds
+PRUNE_BATCH_HANDS: Final = 500  # hands a transaction of a pruning: some ten thousand charges
+PRUNE_BATCH_ROWS: Final = 5_000  # rows of the access log a transaction
+BACKFILL_BATCH_ROWS: Final = 1_000  # pinned turns a transaction

@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from capture import hands, pin
 from capture.api.views import prompt_response
+from capture.recent import recent_hands
 from capture_sdk.errors import IdError
 from viewer import parts
 from viewer.access import KEEP, SEE, framed, staff_page
@@ -21,7 +22,7 @@ PAGE = 50
 def recent(request: HttpRequest) -> HttpResponse:
     """Recent hands, newest first, with the look-up form."""
     try:
-        page = hands.recent_hands(limit=PAGE, cursor=cursor_address(request.GET))
+        page = recent_hands(limit=PAGE, cursor=cursor_address(request.GET))
     except IdError as exc:
         return _bad_address(request, exc)
     return framed(request, "viewer/recent.html", {"page": page, "is_first": not request.GET.get("before")})

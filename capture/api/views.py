@@ -4,10 +4,11 @@ from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from capture import hands, ingest, pin
+from capture import hands, ingest, pin, recent
 from capture.api import shapes
 from capture.api.bodies import read_items
 from capture.api.errors import Gone, NoKey, NotFound, Unavailable
+from capture.api.filters import filter_of
 from capture.api.requests import ServiceRequest, agent_of, endpoint, hand_of, number_of, turn_of
 from capture.auth import Scope, find_key
 from capture.limits import RECENT_HANDS
@@ -53,7 +54,7 @@ def recent_hands(request: ServiceRequest) -> HttpResponse:
     """The newest hands of the ledger, page by page."""
     limit = number_of(request, "limit", default=50, most=RECENT_HANDS)
     cursor = number_of(request, "cursor", default=None, most=2**63 - 1)
-    return _json(shapes.page_json(hands.recent_hands(limit=limit or 50, cursor=cursor)))
+    return _json(shapes.page_json(recent.recent_hands(filter_of(request.params), limit=limit or 50, cursor=cursor)))
 
 
 @endpoint("GET", Scope.READ_OWN, Scope.READ_ALL)

@@ -1,0 +1,173 @@
+"""Recent hands: the list that ``agent_hands`` is kept for, newest first, page by page, narrowed to what is asked for."""
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from django.db import InterfaceError, OperationalError
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from capture.buffer import AgentLife, Buffer, BufferUnavailable
+from capture.hands import StoresUnavailable, read_clock
+from capture.ledger import storable
+from capture.limits import ID_LENGTH
+from capture.merge import Clock, Standing, standing
+from capture.models import AgentCallRecord, AgentHand
+
+Lives = Mapping[tuple[str, int, str], AgentLife]
+
+
+class StandsOut(StrEnum):
+    """What at least one turn of a hand was."""
+
+    CLAMPED = "clamped"
+    FALLBACK = "fallback"
+    REDACTED = "redacted"
+
+
+@dataclass(frozen=True, slots=True)
+class HandFilter:
+    """What recent hands are narrowed to; None leaves a thing open, and all that is given must hold.
+
+    ``agent_id``, ``agent_version_id`` and ``model`` hold for at least one charge of the hand, the latter two compared
+    as ``agent_hands`` keeps them: cut to an id's length. ``since`` (included) and ``until`` (not included) are times
+    with their zone, compared with the hand's first charge. ``is_pinned`` asks whether any turn of it is kept.
+    """
+
+    table_id: str | None = None
+    agent_id: str | None = None
+    agent_version_id: str | None = None
+    model: str | None = None
+    stands_out: StandsOut | None = None
+    since: datetime.datetime | None = None
+    until: datetime.datetime | None = None
+    is_pinned: bool | None = None
+
+
+EVERY_HAND: Final = HandFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class HandSummary:
+    """One row of the recent hands, from ``agent_hands``, with its standing now."""
+
+    id: int
+    table_id: str
+    hand_number: int
+    agents: tuple[str, ...]
+    turns: int
+    fallbacks: int
+    clamped: int
+    redacted: int
+    cost_micros: int | None
+    first_at: datetime.datetime
+    last_at: datetime.datetime
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class HandPage:
+    """Recent hands, newest first; ``next_cursor`` leads to older ones, None at the end."""
+
+    hands: tuple[HandSummary, ...]
+    next_cursor: int | None
+    buffer_ok: bool
+
+
+def recent_hands(wanted: HandFilter = EVERY_HAND, *, limit: int, cursor: int | None = None) -> HandPage:
+    """The newest hands that are wanted, at most ``limit``, older than ``cursor``. Raises StoresUnavailable."""
+    clock = read_clock()
+    rows = _rows(wanted, limit + 1, cursor)
+    more, rows = len(rows) > limit, rows[:limit]
+    lives = _lives(rows)
+    return HandPage(
+        hands=tuple(_summary(row, lives, clock) for row in rows),
+        next_cursor=rows[-1].pk if more else None,
+        buffer_ok=lives is not None,
+    )
+
+
+def _rows(wanted: HandFilter, limit: int, cursor: int | None) -> list[Any]:
+    """The hands of a page, each with the number of its pinned turns, by one query."""
+    hands = _wanted(wanted).annotate(pinned=_PINNED_TURNS).order_by("-id")
+    if cursor is not None:
+        hands = hands.filter(id__lt=cursor)
+    try:
+        return list(hands[:limit])
+    except (OperationalError, InterfaceError) as exc:
+        raise StoresUnavailable("the durable store is unavailable") from exc
+
+
+def _wanted(wanted: HandFilter) -> QuerySet[AgentHand]:
+    conditions = {
+        "table_id": wanted.table_id,
+        "agents__contains": _one(wanted.agent_id),
+        "agent_version_ids__contains": _one(wanted.agent_version_id),
+        "model_names__contains": _one(wanted.model),
+        "first_at__gte": wanted.since,
+        "first_at__lt": wanted.until,
+    }
+    hands = AgentHand.objects.filter(**{name: each for name, each in conditions.items() if each is not None})
+    if wanted.stands_out is not None:
+        hands = hands.filter(**{_FLAGS[wanted.stands_out]: True})
+    if wanted.is_pinned is not None:
+        hands = hands.filter(Exists(_TURNS) if wanted.is_pinned else ~Exists(_TURNS))
+    return hands
+
+
+def _one(name: str | None) -> list[str] | None:
+    """The name as the ledger wrote it into its hand's row."""
+    return None if name is None else [storable(name)[:ID_LENGTH]]
+
+
+def _lives(rows: list[AgentHand]) -> Lives | None:
+    """What the buffer still has of them, or None when it does not answer: that is told, and not fatal."""
+    try:
+        return Buffer.connect().lives({(row.table_id, row.hand_number): row.agents for row in rows})
+    except BufferUnavailable:
+        return None
+
+
+def _summary(row: Any, lives: Lives | None, clock: Clock) -> HandSummary:
+    seats = [(row.table_id, row.hand_number, agent) for agent in row.agents]
+    mine = [life for seat in seats if (life := (lives or {}).get(seat))]
+    return HandSummary(
+        id=row.pk,
+        table_id=row.table_id,
+        hand_number=row.hand_number,
+        agents=tuple(row.agents),
+        turns=row.turns,
+        fallbacks=row.fallbacks,
+        clamped=row.clamped,
+        redacted=row.redacted,
+        cost_micros=row.cost_micros,
+        first_at=row.first_at,
+        last_at=row.last_at,
+        standing=standing(
+            turns=row.turns,
+            live=sum(len(life.indexes) for life in mine),
+            pinned=row.pinned,
+            fallbacks=row.fallbacks,
+            ttl_ms=max((life.ttl_ms for life in mine), default=None),
+            last_at=row.last_at,
+            buffer_ok=lives is not None,
+            clock=clock,
+        ),
+    )
+
+
+_FLAGS: Final = {
+    StandsOut.CLAMPED: "has_clamped",
+    StandsOut.FALLBACK: "has_fallbacks",
+    StandsOut.REDACTED: "has_redacted",
+}
+_TURNS: Final = AgentCallRecord.objects.filter(
+    table_id=OuterRef("table_id"), hand_number=OuterRef("hand_number")
+)
+# A count for each hand of the page by itself: neither more hands nor more turns are read than are shown.
+_PINNED_TURNS: Final = Coalesce(
+    Subquery(_TURNS.values("table_id").annotate(count=Count("*")).values("count")), 0
+)

@@ -29,6 +29,7 @@ BODY_CHUNK_BYTES: Final = (
 
 # Reads
 RECENT_HANDS: Final = 200  # hands a page: each costs a few buffer reads
+RECENT_WALK_HANDS: Final = 20_000  # hands that a page is looked for one by one: ten milliseconds
 BUFFER_CHUNK_TURNS: Final = 100  # turns a pipeline: bounds one reply of Redis to a few megabytes
 ENVELOPE_BYTES: Final = 64 * MIB  # an envelope's frame that grows beyond this is not ours
 

@@ -1,4 +1,4 @@
-"""Recent hands: the list that ``agent_hands`` is kept for, newest first, page by page, narrowed to what is asked for."""
+"""Recent hands: the list that ``agent_hands`` is kept for, newest first, page by page and filtered."""
 
 import datetime
 from collections.abc import Mapping
@@ -7,13 +7,13 @@ from enum import StrEnum
 from typing import Any, Final
 
 from django.db import InterfaceError, OperationalError
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from capture.buffer import AgentLife, Buffer, BufferUnavailable
 from capture.hands import StoresUnavailable, read_clock
 from capture.ledger import storable
-from capture.limits import ID_LENGTH
+from capture.limits import ID_LENGTH, RECENT_WALK_HANDS
 from capture.merge import Clock, Standing, standing
 from capture.models import AgentCallRecord, AgentHand
 
@@ -91,17 +91,34 @@ def recent_hands(wanted: HandFilter = EVERY_HAND, *, limit: int, cursor: int | N
 
 
 def _rows(wanted: HandFilter, limit: int, cursor: int | None) -> list[Any]:
-    """The hands of a page, each with the number of its pinned turns, by one query."""
-    hands = _wanted(wanted).annotate(pinned=_PINNED_TURNS).order_by("-id")
-    if cursor is not None:
-        hands = hands.filter(id__lt=cursor)
+    """The hands of a page, each with the number of its pinned turns, by one query, or by three at most."""
+    older = AgentHand.objects.all() if cursor is None else AgentHand.objects.filter(id__lt=cursor)
+    hands = _wanted(older, wanted).annotate(pinned=_PINNED_TURNS)
     try:
-        return list(hands[:limit])
+        border = _border(older) if _may_be_far(wanted) else None
+        if border is None:
+            return list(hands.order_by("-id")[:limit])
+        near = list(hands.filter(id__gt=border).order_by("-id")[:limit])
+        # The sum keeps the planner from walking by id once more: by the index of what is asked for, then sorted.
+        far = hands.filter(id__lte=border).order_by((F("id") + 0).desc())
+        return near if len(near) == limit else [*near, *far[: limit - len(near)]]
     except (OperationalError, InterfaceError) as exc:
         raise StoresUnavailable("the durable store is unavailable") from exc
 
 
-def _wanted(wanted: HandFilter) -> QuerySet[AgentHand]:
+def _may_be_far(wanted: HandFilter) -> bool:
+    """Whether all that is asked for may be long ago, such as an agent's hands that left: the planner cannot know."""
+    names = (wanted.agent_id, wanted.agent_version_id, wanted.model)
+    return wanted.is_pinned is True or any(name is not None for name in names)
+
+
+def _border(hands: QuerySet[AgentHand]) -> int | None:
+    """The id down to which a page is walked for, hand by hand; None when there are no more than that."""
+    ids = hands.order_by("-id").values_list("id", flat=True)
+    return next(iter(ids[RECENT_WALK_HANDS : RECENT_WALK_HANDS + 1]), None)
+
+
+def _wanted(hands: QuerySet[AgentHand], wanted: HandFilter) -> QuerySet[AgentHand]:
     conditions = {
         "table_id": wanted.table_id,
         "agents__contains": _one(wanted.agent_id),
@@ -110,7 +127,7 @@ def _wanted(wanted: HandFilter) -> QuerySet[AgentHand]:
         "first_at__gte": wanted.since,
         "first_at__lt": wanted.until,
     }
-    hands = AgentHand.objects.filter(**{name: each for name, each in conditions.items() if each is not None})
+    hands = hands.filter(**{name: each for name, each in conditions.items() if each is not None})
     if wanted.stands_out is not None:
         hands = hands.filter(**{_FLAGS[wanted.stands_out]: True})
     if wanted.is_pinned is not None:

@@ -26,7 +26,9 @@ WRITTEN: Final = "written"
 ENVELOPE_NEEDED: Final = "envelope_needed"
 REFUSED: Final = "refused"
 
-CHARGE_NUMBER_MAX: Final = 10**12  # tokens, or millionths of the currency: nine million still add up within 64 bits
+CHARGE_NUMBER_MAX: Final = (
+    10**12
+)  # tokens, or millionths of the currency: nine million still add up within 64 bits
 ATTEMPTS_MAX: Final = 2**31 - 1  # what the ledger's column holds
 _KEY: Final = ("tableId", "handNumber", "agentId", "actionIndex")
 
@@ -93,13 +95,17 @@ def checked_figures(charge: Charge) -> None:
             checked_number(_CHARGE_FIELDS[name], getattr(charge, name))
     checked_number("attempts", charge.attempts, most=ATTEMPTS_MAX)
     if charge.charged_at.tzinfo is None:
-        raise RecordError(f"chargedAt is {charge.charged_at}, which names no offset: give a time with its zone")
+        raise RecordError(
+            f"chargedAt is {charge.charged_at}, which names no offset: give a time with its zone"
+        )
 
 
 def checked_number(name: str, value: object, *, most: int = CHARGE_NUMBER_MAX) -> int:
     """Return ``value`` if it is an integer from 0 to ``most``. Raises RecordError naming all three."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise RecordError(f"{name} is {value!r:.40}, a {type(value).__name__}: an integer from 0 to {most} is wanted")
+        raise RecordError(
+            f"{name} is {value!r:.40}, a {type(value).__name__}: an integer from 0 to {most} is wanted"
+        )
     if not 0 <= value <= most:
         shown = f"{value}" if value.bit_length() <= 128 else f"an integer of {value.bit_length()} bits"
         raise RecordError(f"{name} is {shown}: from 0 to {most} is taken")

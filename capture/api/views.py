@@ -54,7 +54,9 @@ def recent_hands(request: ServiceRequest) -> HttpResponse:
     """The newest hands of the ledger, page by page."""
     limit = number_of(request, "limit", default=50, most=RECENT_HANDS)
     cursor = number_of(request, "cursor", default=None, most=2**63 - 1)
-    return _json(shapes.page_json(recent.recent_hands(filter_of(request.params), limit=limit or 50, cursor=cursor)))
+    return _json(
+        shapes.page_json(recent.recent_hands(filter_of(request.params), limit=limit or 50, cursor=cursor))
+    )
 
 
 @endpoint("GET", Scope.READ_OWN, Scope.READ_ALL)

@@ -5,6 +5,7 @@ A hand's id is the id of its first ledger row: a hand keeps its place among rece
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from django.db import connection
@@ -13,7 +14,8 @@ from capture.ledger.locks import alone
 from capture.limits import ID_LENGTH, REBUILD_CHUNK_HANDS
 
 _FIGURES: Final = (
-    "first_at last_at agents model_names agent_version_ids turns fallbacks clamped redacted cost_micros".split()
+    *("first_at", "last_at", "agents", "model_names", "agent_version_ids"),
+    *("turns", "fallbacks", "clamped", "redacted", "cost_micros"),
 )
 
 
@@ -24,8 +26,9 @@ def _names(column: str) -> str:
 
 
 def _joined(column: str) -> str:
-    both = f"unnest(agent_hands.{column} || excluded.{column})"
-    return f'{column} = ARRAY(SELECT DISTINCT name COLLATE "C" FROM {both} AS name ORDER BY name COLLATE "C")'
+    """The names of a row and of what is added to it, in the same order."""
+    names = f"unnest(agent_hands.{column} || excluded.{column})"
+    return f'{column} = ARRAY(SELECT DISTINCT name COLLATE "C" FROM {names} AS name ORDER BY 1)'  # noqa: S608
 
 
 def _summed(which: str) -> str:
@@ -92,7 +95,7 @@ def add_to_hands(charge_ids: Sequence[int]) -> None:
         cursor.execute(_ADD, [list(charge_ids)])
 
 
-def rebuild_hands(told: Callable[[int], object] = id) -> Rebuilt:
+def rebuild_hands(told: Callable[[int], object] = lambda _: None) -> Rebuilt:
     """Make ``agent_hands`` agree with the ledger, chunk by chunk; ``told`` hears the hands of each.
 
     A row that exists keeps its id: a walk over recent hands skips and repeats nothing meanwhile. Writers wait for
@@ -101,8 +104,7 @@ def rebuild_hands(told: Callable[[int], object] = id) -> Rebuilt:
     after: tuple[str, int] | None = ("", -1)  # before every hand: an id has a character
     added = corrected = removed = 0
     while after is not None:
-        start = after
-        after, done = alone(lambda start=start: _rebuild_chunk(start))  # type: ignore[misc]
+        after, done = alone(partial(_rebuild_chunk, after))
         added, corrected, removed = added + done.added, corrected + done.corrected, removed + done.removed
         told(REBUILD_CHUNK_HANDS)
     return Rebuilt(added, corrected, removed)
@@ -115,7 +117,8 @@ def _rebuild_chunk(after: tuple[str, int]) -> tuple[tuple[str, int] | None, Rebu
         cursor.execute(_LAST_OF_CHUNK, [*after, REBUILD_CHUNK_HANDS - 1])
         last = cursor.fetchone()
         which, bounds = (_SOME, after) if last is None else (f"{_SOME} AND {_UP_TO}", (*after, *last))
+        cursor.execute(_REMOVE.format(which=which), bounds)
+        removed = cursor.rowcount
         cursor.execute(_summed(which) + _CORRECT, bounds)
         are_new = [is_new for (is_new,) in cursor.fetchall()]
-        cursor.execute(_REMOVE.format(which=which), bounds)
-        return last, Rebuilt(sum(are_new), are_new.count(False), cursor.rowcount)
+        return last, Rebuilt(sum(are_new), are_new.count(False), removed)

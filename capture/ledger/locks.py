@@ -41,7 +41,7 @@ def alone(work: Callable[[], Result]) -> Result:
         except OperationalError as exc:
             if not isinstance(exc.__cause__, LockNotAvailable):
                 raise
-        time.sleep(LEDGER_LOCK_SECONDS * min(attempt, 5))
+        time.sleep(LEDGER_LOCK_SECONDS * min(attempt + 1, 5))
     raise LedgerBusy(
         f"a transaction has been writing to the ledger for longer than {LEDGER_LOCK_TRIES} waits of"
         f" {LEDGER_LOCK_SECONDS} s: see pg_stat_activity for the one that is idle in transaction, and start again"

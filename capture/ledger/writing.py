@@ -41,7 +41,8 @@ def record_charges(charges: Sequence[Charge]) -> int:
         join_writers()
         # All charges before any hand: a writer that waits for a charge holds no hand that another waits for.
         added = [each for batch in _batches(ordered) for each in _insert([rows[key] for key in batch])]
-        add_to_hands(added)
+        if added:
+            add_to_hands(added)
     return len(added)
 
 

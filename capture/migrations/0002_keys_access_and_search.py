@@ -148,7 +148,9 @@ class Migration(migrations.Migration):
             name="has_fallbacks",
             field=models.GeneratedField(
                 db_persist=True,
-                expression=models.Q(("fallbacks__gt", 0)),
+                expression=models.ExpressionWrapper(
+                    models.Q(("fallbacks__gt", 0)), output_field=models.BooleanField()
+                ),
                 output_field=models.BooleanField(),
             ),
         ),
@@ -157,7 +159,9 @@ class Migration(migrations.Migration):
             name="has_clamped",
             field=models.GeneratedField(
                 db_persist=True,
-                expression=models.Q(("clamped__gt", 0)),
+                expression=models.ExpressionWrapper(
+                    models.Q(("clamped__gt", 0)), output_field=models.BooleanField()
+                ),
                 output_field=models.BooleanField(),
             ),
         ),
@@ -166,7 +170,9 @@ class Migration(migrations.Migration):
             name="has_redacted",
             field=models.GeneratedField(
                 db_persist=True,
-                expression=models.Q(("redacted__gt", 0)),
+                expression=models.ExpressionWrapper(
+                    models.Q(("redacted__gt", 0)), output_field=models.BooleanField()
+                ),
                 output_field=models.BooleanField(),
             ),
         ),

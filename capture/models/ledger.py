@@ -7,7 +7,7 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import Q
+from django.db.models import ExpressionWrapper, Q
 
 from capture.limits import ID_LENGTH
 
@@ -58,6 +58,13 @@ class AgentInferenceCharge(models.Model):
         return f"{self.table_id}:{self.hand_number} {self.agent_id} #{self.action_index}"
 
 
+def _any_of(column: str) -> models.GeneratedField:
+    """Whether the count is more than none: changes once in a hand's life, unlike the count, and so is indexed."""
+    flag = models.BooleanField()
+    is_any = ExpressionWrapper(Q((f"{column}__gt", 0)), output_field=flag)
+    return models.GeneratedField(expression=is_any, output_field=flag, db_persist=True)
+
+
 class AgentHand(models.Model):
     """One hand as the ledger knows it, kept by the ledger's writer in the same transaction.
 
@@ -80,15 +87,9 @@ class AgentHand(models.Model):
     clamped = models.BigIntegerField()
     redacted = models.BigIntegerField()
     cost_micros = models.BigIntegerField(null=True, blank=True)
-    has_fallbacks = models.GeneratedField(
-        expression=Q(fallbacks__gt=0), output_field=models.BooleanField(), db_persist=True
-    )
-    has_clamped = models.GeneratedField(
-        expression=Q(clamped__gt=0), output_field=models.BooleanField(), db_persist=True
-    )
-    has_redacted = models.GeneratedField(
-        expression=Q(redacted__gt=0), output_field=models.BooleanField(), db_persist=True
-    )
+    has_fallbacks = _any_of("fallbacks")
+    has_clamped = _any_of("clamped")
+    has_redacted = _any_of("redacted")
 
     class Meta:
         db_table = "agent_hands"

@@ -14,7 +14,7 @@ from capture.ledger import record_charges
 from capture.models import AgentCallRecord, AgentHand
 from capture_sdk import Charge, TurnKey
 
-NOW = datetime.datetime(2026, 1, 2, 12, 0, tzinfo=datetime.UTC)
+NOW = datetime.datetime(2024, 1, 2, 12, 0, tzinfo=datetime.UTC)
 # In the order of their characters' numbers, which no language's order is.
 NAMES = ["B", "Z-agent", "_", "a", "agent", "Ä", "é", "\N{GREEK SMALL LETTER ALPHA}", "\U0001f0a1"]
 

@@ -11,6 +11,7 @@ from capture.models import AgentHand, AgentInferenceCharge
 from capture_sdk import IdError, TurnKey
 from tests.charges import NOW, charge
 
+
 @pytest.mark.django_db
 def test_a_charge_sent_again_counts_nothing_twice() -> None:
     assert record_charges([charge(1, cost_micros=5), charge(2, cost_micros=7)]) == 2

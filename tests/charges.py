@@ -43,7 +43,7 @@ def pinned_turn(index: int, agent: str = "a", hand: int = 1, **fields: Any) -> A
     return AgentCallRecord.objects.create(**key | given | fields)
 
 
-def run_sql(statement: str, *values: object) -> None:
+def run_sql(statement: str, *values: int | str | datetime.datetime) -> None:
     """Do something to the tables that no code of the product does."""
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
@@ -80,9 +80,10 @@ def writer(agent: str) -> Callable[[], int]:
 
 
 def closing(work: Callable[..., Any]) -> Callable[..., Any]:
-    """As a thread does it: with a connection of its own, which it closes."""
+    """As a thread does it: with a connection of its own, which it closes, and no wait without end."""
 
     def run(*given: Any) -> Any:
+        run_sql("SET lock_timeout = '10s'")
         try:
             return work(*given)
         finally:

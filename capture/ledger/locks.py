@@ -49,7 +49,11 @@ def alone(work: Callable[[], Result]) -> Result:
 
 
 def _keep_writers_out() -> None:
+    limit = f"{LEDGER_LOCK_SECONDS * 1000:.0f}ms"
     with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{LEDGER_LOCK_SECONDS * 1000:.0f}"])
+        cursor.execute(
+            "SELECT current_setting('lock_timeout'), set_config('lock_timeout', %s, true)", [limit]
+        )
+        usual, _ = cursor.fetchone()
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LEDGER])
-        cursor.execute("SELECT set_config('lock_timeout', '0', true)")
+        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [usual])

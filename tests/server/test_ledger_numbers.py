@@ -19,7 +19,7 @@ NUMBERS = "input_tokens cached_tokens cache_write_tokens output_tokens reasoning
 
 
 def test_the_largest_numbers_add_up() -> None:
-    largest = dict.fromkeys(NUMBERS, CHARGE_NUMBER)
+    largest: dict[str, Any] = dict.fromkeys(NUMBERS, CHARGE_NUMBER)
     record_charges([charge(index, **largest) for index in range(3_000)])
     record_charges([charge(index, "b", **largest) for index in range(3_000)])
     assert AgentHand.objects.get().cost_micros == 6_000 * CHARGE_NUMBER > 2**52
@@ -30,8 +30,9 @@ def test_the_largest_numbers_add_up() -> None:
 @pytest.mark.parametrize("number", [CHARGE_NUMBER + 1, -1, 2**63, 10**30])
 def test_a_number_out_of_its_range_is_refused_before_anything_is_written(name: str, number: int) -> None:
     camel = name.split("_", maxsplit=1)[0]
+    wrong: dict[str, Any] = {name: number}
     with pytest.raises(RecordError, match=rf"{camel}\w+ is {number}.* {CHARGE_NUMBER} "):
-        record_charges([charge(1), charge(2, **{name: number})])
+        record_charges([charge(1), charge(2, **wrong)])
     assert not AgentInferenceCharge.objects.exists()
 
 

@@ -53,7 +53,7 @@ def test_an_emptied_table_gets_the_very_same_rows(rows: list[Any]) -> None:
     ],
 )
 def test_a_damaged_table_becomes_the_very_same_rows(rows: list[Any], damage: str) -> None:
-    run_sql(f"UPDATE agent_hands SET {damage}")
+    run_sql(f"UPDATE agent_hands SET {damage}")  # noqa: S608 - written above
     run_sql("DELETE FROM agent_hands WHERE hand_number = 3")
     rebuilt = rebuild_hands()
     assert rebuilt.added == 1
@@ -62,7 +62,7 @@ def test_a_damaged_table_becomes_the_very_same_rows(rows: list[Any], damage: str
 
 
 def test_hands_without_charges_are_removed(rows: list[Any]) -> None:
-    real = AgentHand.objects.values("first_at", "last_at", "agents", "turns").last() or {}
+    real = AgentHand.objects.values("first_at", "last_at", "agents", "turns").latest("id")
     counts = {"fallbacks": 0, "clamped": 0, "redacted": 0}
     for number, table in enumerate(["!", "t", "\U0010ffff"]):
         AgentHand.objects.create(id=-number, table_id=table, hand_number=7, **real, **counts)

@@ -13,9 +13,8 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from capture import pruning
-from capture.access import AccessAction
 from capture.ledger import Rebuilt, rebuild_hands, record_charges
-from capture.models import AgentAccess, AgentCallRecord, AgentHand, AgentInferenceCharge
+from capture.models import AccessAction, AgentAccess, AgentCallRecord, AgentHand, AgentInferenceCharge
 from capture.pruning import Pruned, prune_access_log, prune_charges
 from tests.charges import charge, closing, going_on, pinned_turn, writer
 

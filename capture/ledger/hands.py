@@ -96,7 +96,7 @@ def add_to_hands(charge_ids: Sequence[int]) -> None:
 
 
 def rebuild_hands(told: Callable[[int], object] = lambda _: None) -> Rebuilt:
-    """Make ``agent_hands`` agree with the ledger, chunk by chunk; ``told`` hears the hands of each.
+    """Make ``agent_hands`` agree with the ledger, chunk by chunk; ``told`` hears the hands of each whole one.
 
     A row that exists keeps its id: a walk over recent hands skips and repeats nothing meanwhile. Writers wait for
     one chunk at most. Safe at any time, twice, and two at once. Raises LedgerBusy.
@@ -106,7 +106,8 @@ def rebuild_hands(told: Callable[[int], object] = lambda _: None) -> Rebuilt:
     while after is not None:
         after, done = alone(partial(_rebuild_chunk, after))
         added, corrected, removed = added + done.added, corrected + done.corrected, removed + done.removed
-        told(REBUILD_CHUNK_HANDS)
+        if after is not None:
+            told(REBUILD_CHUNK_HANDS)
     return Rebuilt(added, corrected, removed)
 
 

@@ -72,9 +72,15 @@ DELETE FROM agent_hands WHERE {which} AND
     (SELECT id FROM agent_inference_charges AS charge WHERE charge.table_id = agent_hands.table_id
      AND charge.hand_number = agent_hands.hand_number LIMIT 1) IS NULL
 """
+# Of the ledger's next hands and of the table's, whichever end earlier: a chunk is no larger in either.
 _LAST_OF_CHUNK: Final = f"""
-SELECT DISTINCT table_id, hand_number FROM agent_inference_charges WHERE {_SOME}
-ORDER BY table_id, hand_number OFFSET %s LIMIT 1
+SELECT table_id, hand_number FROM (
+    (SELECT DISTINCT table_id, hand_number FROM agent_inference_charges WHERE {_SOME}
+     ORDER BY table_id, hand_number OFFSET %s LIMIT 1)
+    UNION ALL
+    (SELECT table_id, hand_number FROM agent_hands WHERE {_SOME}
+     ORDER BY table_id, hand_number OFFSET %s LIMIT 1)
+) AS ends ORDER BY table_id, hand_number LIMIT 1
 """  # noqa: S608 - fixed words only
 # A chunk's bounds look like a large part of the ledger to the planner, which knows the first column alone.
 _BY_INDEX: Final = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashagg = off; SET LOCAL jit = off"
@@ -96,7 +102,7 @@ def add_to_hands(charge_ids: Sequence[int]) -> None:
 
 
 def rebuild_hands(told: Callable[[int], object] = lambda _: None) -> Rebuilt:
-    """Make ``agent_hands`` agree with the ledger, chunk by chunk; ``told`` hears the hands of each whole one.
+    """Make ``agent_hands`` agree with the ledger, chunk by chunk; ``told`` hears how many hands one is.
 
     A row that exists keeps its id: a walk over recent hands skips and repeats nothing meanwhile. Writers wait for
     one chunk at most. Safe at any time, twice, and two at once. Raises LedgerBusy.
@@ -115,7 +121,7 @@ def _rebuild_chunk(after: tuple[str, int]) -> tuple[tuple[str, int] | None, Rebu
     """Rebuild what follows ``after``; return the last hand of the chunk, None when it reached the end."""
     with connection.cursor() as cursor:
         cursor.execute(_BY_INDEX)
-        cursor.execute(_LAST_OF_CHUNK, [*after, REBUILD_CHUNK_HANDS - 1])
+        cursor.execute(_LAST_OF_CHUNK, [*after, REBUILD_CHUNK_HANDS - 1] * 2)
         last = cursor.fetchone()
         which, bounds = (_SOME, after) if last is None else (f"{_SOME} AND {_UP_TO}", (*after, *last))
         cursor.execute(_REMOVE.format(which=which), bounds)

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from capture.ledger import charges_of_hand, rebuild_hands
+from capture.ledger import charges_of_hand, hands, rebuild_hands
 from capture.models import AgentHand
 from capture.recent import HandFilter, StandsOut, recent_hands
 from tests.charges import NOW, run_sql
@@ -57,7 +57,8 @@ def steps(read: Callable[[], object]) -> list[dict[str, Any]]:
     with CaptureQueriesContext(connection) as asked:
         read()
     found: list[dict[str, Any]] = []
-    for query in list(asked.captured_queries):
+    queries = [each for each in asked.captured_queries if "FROM" in each["sql"]]
+    for query in queries:
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN (FORMAT JSON) {query['sql']}")
             (plan,) = cursor.fetchone()
@@ -111,3 +112,11 @@ def test_a_page_counts_the_pins_of_its_own_hands_one_by_one(buffer: Any) -> None
     assert len(counted) == 1
     conditions = [step["Index Cond"] for step in plan if step.get("Index Name") == "agent_call_records_turn"]
     assert "hand_number = agent_hands.hand_number" in conditions[0]
+
+
+def test_a_chunk_of_a_rebuild_reads_its_own_hands_alone() -> None:
+    plan = steps(lambda: hands._rebuild_chunk(("table-11", 500)))
+    assert "Seq Scan" not in {step["Node Type"] for step in plan}
+    found = [step for step in plan if step.get("Index Name") == "agent_inference_charges_turn"]
+    assert len(found) == 3  # the chunk's end, hands without charges, and the sums
+    assert all("Index Cond" in step for step in found)

@@ -4,22 +4,18 @@
 operator's own door.
 """
 
-import datetime
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from django.conf import settings
-from django.db.models import Count
 from django.utils import timezone
 
 from capture.absence import Clock
-from capture.buffer import AgentLife, Buffer, BufferedTurn, BufferUnavailable
+from capture.buffer import Buffer, BufferedTurn, BufferUnavailable
 from capture.durable import DurableUnavailable, ask
 from capture.ledger import charges_of_hand
-from capture.merge import CapturedTurn, DurableTurn, HandView, Standing, merge, standing
-from capture.models import AgentCallRecord, AgentHand
+from capture.merge import CapturedTurn, DurableTurn, HandView, merge
 from capture.pinned import pinned_turns
 from capture_sdk.prompt import PromptStatus
 from capture_sdk.records import Charge, TurnKey
@@ -31,33 +27,6 @@ _log = logging.getLogger("capture.hands")
 
 class StoresUnavailable(Exception):
     """No store that could answer did. Nothing is known, which is not the same as nothing being there."""
-
-
-@dataclass(frozen=True, slots=True)
-class HandSummary:
-    """One row of the recent hands, from ``agent_hands``, with its standing now."""
-
-    id: int
-    table_id: str
-    hand_number: int
-    agents: tuple[str, ...]
-    turns: int
-    fallbacks: int
-    clamped: int
-    redacted: int
-    cost_micros: int | None
-    first_at: datetime.datetime
-    last_at: datetime.datetime
-    standing: Standing
-
-
-@dataclass(frozen=True, slots=True)
-class HandPage:
-    """Recent hands, newest first; ``next_cursor`` leads to older ones, None at the end."""
-
-    hands: tuple[HandSummary, ...]
-    next_cursor: int | None
-    buffer_ok: bool
 
 
 def get_hand_turns(table_id: str, hand_number: int, *, agent_id: str) -> HandView:
@@ -103,26 +72,6 @@ def find_turn(key: TurnKey) -> CapturedTurn | None:
     buffered = _buffer(lambda buffer: buffer.turn(key))
     durable = _postgres(lambda: pinned_turns(*hand, agent_id=key.agent_id, action_index=key.action_index))
     return next(iter(_merged(hand, buffered, durable, ()).turns), None)
-
-
-def recent_hands(*, limit: int, cursor: int | None = None) -> HandPage:
-    """The newest hands of the ledger, at most ``limit``, older than ``cursor``. Raises StoresUnavailable."""
-    clock = read_clock()
-    page = _postgres(lambda: _recent_rows(limit + 1, cursor))
-    if page is None:
-        raise StoresUnavailable("the durable store is unavailable")
-    rows, pinned = page
-    more, rows = len(rows) > limit, rows[:limit]
-    lives = _buffer(
-        lambda buffer: buffer.lives({(row.table_id, row.hand_number): row.agents for row in rows})
-    )
-    return HandPage(
-        hands=tuple(
-            _summary(row, pinned.get((row.table_id, row.hand_number), 0), lives, clock) for row in rows
-        ),
-        next_cursor=rows[-1].pk if more else None,
-        buffer_ok=lives is not None,
-    )
 
 
 def read_clock() -> Clock:
@@ -180,48 +129,3 @@ def _postgres(read: Callable[[], Answer]) -> Answer | None:
         return ask(read)
     except DurableUnavailable:
         return None
-
-
-def _recent_rows(limit: int, cursor: int | None) -> tuple[list[AgentHand], dict[tuple[str, int], int]]:
-    rows = AgentHand.objects.order_by("-id")
-    if cursor is not None:
-        rows = rows.filter(id__lt=cursor)
-    page = list(rows[:limit])
-    tables, numbers = {row.table_id for row in page}, {row.hand_number for row in page}
-    counts = (
-        AgentCallRecord.objects.filter(table_id__in=tables, hand_number__in=numbers)
-        .values_list("table_id", "hand_number")
-        .annotate(pinned=Count("id"))
-    )
-    return page, {(table, number): pinned for table, number, pinned in counts}
-
-
-def _summary(
-    row: AgentHand, pinned: int, lives: dict[tuple[str, int, str], AgentLife] | None, clock: Clock
-) -> HandSummary:
-    mine = [
-        life for agent in row.agents if (life := (lives or {}).get((row.table_id, row.hand_number, agent)))
-    ]
-    return HandSummary(
-        id=row.pk,
-        table_id=row.table_id,
-        hand_number=row.hand_number,
-        agents=tuple(row.agents),
-        turns=row.turns,
-        fallbacks=row.fallbacks,
-        clamped=row.clamped,
-        redacted=row.redacted,
-        cost_micros=row.cost_micros,
-        first_at=row.first_at,
-        last_at=row.last_at,
-        standing=standing(
-            turns=row.turns,
-            live=sum(len(life.indexes) for life in mine),
-            pinned=pinned,
-            fallbacks=row.fallbacks,
-            ttl_ms=max((life.ttl_ms for life in mine), default=None),
-            last_at=row.last_at,
-            buffer_ok=lives is not None,
-            clock=clock,
-        ),
-    )

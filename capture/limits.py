@@ -6,6 +6,7 @@ Over a limit the API answers 413 (size) or 400 (value), with a message that name
 from typing import Final
 
 from capture_sdk.keys import ID_MAX_LENGTH
+from capture_sdk.wire import CHARGE_NUMBER_MAX
 
 MIB: Final = 1024 * 1024
 
@@ -35,15 +36,30 @@ OUTAGE_SECONDS: Final = 2
 
 # Hands a page: each costs a few reads of the buffer.
 RECENT_HANDS: Final = 200
+# Hands that a page is looked for one by one: ten milliseconds.
+RECENT_WALK_HANDS: Final = 20_000
 # Turns a pipeline: bounds one reply of Redis to a few megabytes.
 BUFFER_CHUNK_TURNS: Final = 100
 # Bytes of an envelope: a frame that grows beyond this is not ours.
 ENVELOPE_BYTES: Final = 64 * MIB
 
-# Tokens, or millionths of the currency, of one charge: nine million of the largest still add up within 64 bits.
-CHARGE_NUMBER: Final = 10**12
+# Tokens, or millionths of the currency, of one charge: sums of millions of the largest stay within 64 bits.
+CHARGE_NUMBER: Final = CHARGE_NUMBER_MAX
 # Rows an INSERT: keeps one statement under a few hundred kilobytes.
 LEDGER_BATCH_ROWS: Final = 500
 
 # Bytes of one searchable text, in UTF-8: Postgres refuses words that add up to a megabyte.
 SEARCH_TEXT_BYTES: Final = 256 * 1024
+
+# Hands a chunk of a rebuild: writers wait for one at most.
+REBUILD_CHUNK_HANDS: Final = 2_000
+# Seconds that a chunk waits for writers, while others queue behind it.
+LEDGER_LOCK_SECONDS: Final = 1.0
+# Waits before a rebuild gives up: a writer's transaction takes milliseconds.
+LEDGER_LOCK_TRIES: Final = 60
+# Hands a transaction of a pruning: some ten thousand charges.
+PRUNE_BATCH_HANDS: Final = 500
+# Rows of the access log that a transaction of a pruning deletes.
+PRUNE_BATCH_ROWS: Final = 5_000
+# Pinned turns a transaction of the backfill.
+BACKFILL_BATCH_ROWS: Final = 1_000

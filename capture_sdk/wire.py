@@ -26,7 +26,10 @@ WRITTEN: Final = "written"
 ENVELOPE_NEEDED: Final = "envelope_needed"
 REFUSED: Final = "refused"
 
-_MOST_ATTEMPTS: Final = 2**31 - 1  # what the ledger's column holds
+CHARGE_NUMBER_MAX: Final = (
+    10**12
+)  # tokens, or millionths of the currency: nine million still add up within 64 bits
+ATTEMPTS_MAX: Final = 2**31 - 1  # what the ledger's column holds
 _KEY: Final = ("tableId", "handNumber", "agentId", "actionIndex")
 
 
@@ -82,6 +85,33 @@ def charge_from_json(item: Mapping[str, Any]) -> Charge:
     return Charge(key=key, **given)
 
 
+def checked_figures(charge: Charge) -> None:
+    """Refuse what the ledger cannot add up: numbers out of their range, and a time without its offset.
+
+    Raises RecordError naming the field, its value and the limit.
+    """
+    for name in _NUMBERS:
+        if getattr(charge, name) is not None:
+            checked_number(_CHARGE_FIELDS[name], getattr(charge, name))
+    checked_number("attempts", charge.attempts, most=ATTEMPTS_MAX)
+    if charge.charged_at.tzinfo is None:
+        raise RecordError(
+            f"chargedAt is {charge.charged_at}, which names no offset: give a time with its zone"
+        )
+
+
+def checked_number(name: str, value: object, *, most: int = CHARGE_NUMBER_MAX) -> int:
+    """Return ``value`` if it is an integer from 0 to ``most``. Raises RecordError naming all three."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise RecordError(
+            f"{name} is {value!r:.40}, a {type(value).__name__}: an integer from 0 to {most} is wanted"
+        )
+    if not 0 <= value <= most:
+        shown = f"{value}" if value.bit_length() <= 128 else f"an integer of {value.bit_length()} bits"
+        raise RecordError(f"{name} is {shown}: from 0 to {most} is taken")
+    return int(value)
+
+
 def unbase64(name: str, value: object) -> bytes:
     """The bytes that base64 text stands for. Raises RecordError naming the field."""
     if not isinstance(value, str):
@@ -102,9 +132,9 @@ def _checked(name: str, camel: str, value: Any) -> Any:
     elif name.startswith("is_"):
         wanted = (bool,)
     elif name == "attempts":
-        return min(checked_index(camel, value), _MOST_ATTEMPTS)
-    elif name.endswith(("tokens", "micros")):
-        return checked_index(camel, value)
+        return min(checked_index(camel, value), ATTEMPTS_MAX)
+    elif name in _NUMBERS:
+        return checked_number(camel, value)
     else:
         wanted = (str,)
     if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
@@ -135,3 +165,4 @@ def _camel(name: str) -> str:
 
 
 _CHARGE_FIELDS: Final = {each.name: _camel(each.name) for each in fields(Charge) if each.name != "key"}
+_NUMBERS: Final = tuple(name for name in _CHARGE_FIELDS if name.endswith(("tokens", "micros")))

@@ -10,6 +10,7 @@ from capture.access import log_access
 from capture.api.views import prompt_response
 from capture.auth import KEEP, SEE, actor_of_user
 from capture.models import AccessAction
+from capture.recent import recent_hands
 from capture_sdk.errors import IdError
 from capture_sdk.records import TurnKey
 from viewer import parts
@@ -25,7 +26,7 @@ PAGE = 50
 def recent(request: HttpRequest) -> HttpResponse:
     """Recent hands, newest first, with the look-up form."""
     try:
-        page = hands.recent_hands(limit=PAGE, cursor=cursor_address(request.GET))
+        page = recent_hands(limit=PAGE, cursor=cursor_address(request.GET))
     except IdError as exc:
         return _bad_address(request, exc)
     return framed(request, "viewer/recent.html", {"page": page, "is_first": not request.GET.get("before")})

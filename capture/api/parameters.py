@@ -55,17 +55,28 @@ def one_of(*words: str) -> Read:
     return read
 
 
+def text(name: str, given: object) -> str:
+    """Any text."""
+    if not isinstance(given, str):
+        raise IdError(f"{name} must be text, not {type(given).__name__}")
+    return given
+
+
 def moment(name: str, given: object) -> datetime.datetime:
-    """A moment in ISO 8601 with its offset."""
+    """A moment in ISO 8601 with its offset, in UTC.
+
+    A query writes ``+`` as a blank: ``12:00:00+02:00`` that was not encoded is meant all the same.
+    """
+    said = str(given)
+    wanted = f"a time in ISO 8601 such as 2026-01-31T12:00:00Z, not {said[:40]!r}"
     try:
-        read = datetime.datetime.fromisoformat(str(given))
-    except ValueError:
-        raise IdError(
-            f"{name} must be a time in ISO 8601 such as 2026-01-31T12:00:00Z, not {str(given)[:40]!r}"
-        ) from None
+        read = datetime.datetime.fromisoformat(said.replace(" ", "+") if said[-6:-5] == " " else said)
+        moved = read.astimezone(datetime.UTC)
+    except (ValueError, OverflowError):
+        raise IdError(f"{name} must be {wanted}") from None
     if read.tzinfo is None:
-        raise IdError(f"{name} {str(given)[:40]!r} names no offset: write Z for UTC")
-    return read
+        raise IdError(f"{name} names no offset: it must be {wanted}")
+    return moved
 
 
 ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": ID_LENGTH}

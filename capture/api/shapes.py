@@ -7,9 +7,9 @@ import json
 from datetime import datetime
 from typing import Final
 
-from capture.hands import HandPage, HandSummary
 from capture.merge import CapturedTurn, HandView, Standing
 from capture.pin import Pin
+from capture.recent import HandPage, HandSummary
 from capture_sdk.freeze import jsonable, unpack
 from capture_sdk.records import Adjustment, Attempt, Charge, TurnRecord
 

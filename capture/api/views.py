@@ -2,12 +2,13 @@
 
 from django.http import HttpResponse
 
-from capture import hands, ingest, pin
+from capture import hands, ingest, pin, recent
 from capture.absence import Why
 from capture.access import log_access
 from capture.api import shapes
 from capture.api.bodies import read_items
 from capture.api.errors import Gone, NotFound, Unavailable
+from capture.api.filters import FILTERS, hand_filter
 from capture.api.operations import ANYTHING, ApiRequest, agent_of, hand_of, operation, turn_of
 from capture.api.parameters import ACTION_INDEX, AGENT_ID, CURSOR, HAND, LIMIT
 from capture.auth import Scope
@@ -54,10 +55,11 @@ def charges(request: ApiRequest) -> HttpResponse:
     return _json(ingest.outcomes_json(ingest.take_charges(items, caller=request.caller)))
 
 
-@operation("GET", "recent-hands", Scope.READ_ALL, parameters=(LIMIT, CURSOR), answer="RecentHands")
+@operation("GET", "recent-hands", Scope.READ_ALL, parameters=(LIMIT, CURSOR, *FILTERS), answer="RecentHands")
 def recent_hands(request: ApiRequest) -> HttpResponse:
-    """The newest hands of the ledger, page by page."""
-    page = hands.recent_hands(limit=request.given.get("limit", 50), cursor=request.given.get("cursor"))
+    """The newest hands of the ledger, page by page, narrowed to what is asked for."""
+    given = request.given
+    page = recent.recent_hands(hand_filter(given), limit=given.get("limit", 50), cursor=given.get("cursor"))
     return _json(shapes.page_json(page))
 
 

@@ -1,12 +1,26 @@
 """What the maintenance commands share: a report at the end, for people or as JSON, and a bar on long work."""
 
 import json
-from argparse import ArgumentParser
+import sys
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand
 from tqdm import tqdm
+
+_MOST_DAYS: Final = 36_500  # a century: what is more is a mistake, and no date
+
+
+def days(given: str) -> int:
+    """An age in whole days, at least one: none would delete what is being written. Raises ArgumentTypeError."""
+    if not (given.isascii() and given.isdigit() and len(given) <= len(str(_MOST_DAYS))):
+        raise ArgumentTypeError(
+            f"{given[:40]!r} is no number of days: a whole one from 1 to {_MOST_DAYS} is wanted"
+        )
+    if not 1 <= int(given) <= _MOST_DAYS:
+        raise ArgumentTypeError(f"{given} days: from 1 to {_MOST_DAYS} are taken")
+    return int(given)
 
 
 class ReportCommand(BaseCommand):
@@ -26,7 +40,7 @@ class ReportCommand(BaseCommand):
 
     def bar(self, what: str, options: Mapping[str, Any], *, total: int | None = None) -> "tqdm[Any]":
         """A bar on the terminal's standard error; none where nobody watches, or with ``--json``."""
-        return tqdm(desc=what, total=total, disable=True if options["json"] else None, file=self.stderr)
+        return tqdm(desc=what, total=total, disable=True if options["json"] else None, file=sys.stderr)
 
 
 class PruningCommand(ReportCommand):
@@ -34,5 +48,7 @@ class PruningCommand(ReportCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--older-than", type=int, required=True, metavar="DAYS", help="age in whole days")
+        parser.add_argument(
+            "--older-than", type=days, required=True, metavar="DAYS", help="age in whole days"
+        )
         parser.add_argument("--dry-run", action="store_true", help="count, and delete nothing")

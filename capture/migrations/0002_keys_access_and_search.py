@@ -14,6 +14,8 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        # Derived rows, whose ids and names are now the ledger's own: ``rebuild_hands`` makes them anew.
+        migrations.RunSQL("TRUNCATE agent_hands", migrations.RunSQL.noop),
         migrations.CreateModel(
             name="AgentAccess",
             fields=[
@@ -135,6 +137,70 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="agenthand",
             index=models.Index(fields=["first_at"], name="agent_hands_first_at"),
+        ),
+        migrations.AlterField(
+            model_name="agenthand",
+            name="id",
+            field=models.BigIntegerField(primary_key=True, serialize=False),
+        ),
+        migrations.AddField(
+            model_name="agenthand",
+            name="has_fallbacks",
+            field=models.GeneratedField(
+                db_persist=True,
+                expression=models.ExpressionWrapper(
+                    models.Q(("fallbacks__gt", 0)), output_field=models.BooleanField()
+                ),
+                output_field=models.BooleanField(),
+            ),
+        ),
+        migrations.AddField(
+            model_name="agenthand",
+            name="has_clamped",
+            field=models.GeneratedField(
+                db_persist=True,
+                expression=models.ExpressionWrapper(
+                    models.Q(("clamped__gt", 0)), output_field=models.BooleanField()
+                ),
+                output_field=models.BooleanField(),
+            ),
+        ),
+        migrations.AddField(
+            model_name="agenthand",
+            name="has_redacted",
+            field=models.GeneratedField(
+                db_persist=True,
+                expression=models.ExpressionWrapper(
+                    models.Q(("redacted__gt", 0)), output_field=models.BooleanField()
+                ),
+                output_field=models.BooleanField(),
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="agenthand",
+            index=models.Index(fields=["id", "first_at"], name="agent_hands_walk"),
+        ),
+        migrations.AddIndex(
+            model_name="agenthand",
+            index=models.Index(fields=["table_id", "id"], name="agent_hands_table"),
+        ),
+        migrations.AddIndex(
+            model_name="agenthand",
+            index=models.Index(
+                condition=models.Q(("has_fallbacks", True)), fields=["id"], name="agent_hands_fallbacks"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="agenthand",
+            index=models.Index(
+                condition=models.Q(("has_clamped", True)), fields=["id"], name="agent_hands_clamped"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="agenthand",
+            index=models.Index(
+                condition=models.Q(("has_redacted", True)), fields=["id"], name="agent_hands_redacted"
+            ),
         ),
         migrations.AddIndex(
             model_name="agentaccess",

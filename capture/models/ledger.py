@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
+from django.db.models import ExpressionWrapper, Q
 
 from capture.limits import ID_LENGTH
 
@@ -57,14 +58,23 @@ class AgentInferenceCharge(models.Model):
         return f"{self.table_id}:{self.hand_number} {self.agent_id} #{self.action_index}"
 
 
+def _any_of(column: str) -> models.GeneratedField:
+    """Whether the count is more than none: changes once in a hand's life, unlike the count, and so is indexed."""
+    flag = models.BooleanField()
+    is_any = ExpressionWrapper(Q((f"{column}__gt", 0)), output_field=flag)
+    return models.GeneratedField(expression=is_any, output_field=flag, db_persist=True)
+
+
 class AgentHand(models.Model):
     """One hand as the ledger knows it, kept by the ledger's writer in the same transaction.
 
-    Recent hands walk this table by id, newest first: an id never changes, so walking the pages yields
-    each hand once while new turns arrive. ``capture.ledger.rebuild_hands`` makes it anew. Whatever recent hands
-    are filtered by stands here too: models and versions are those of its charges, cut to an id's length.
+    ``id`` is that of the hand's first ledger row. Recent hands walk this table by it, newest first: it never
+    changes, so walking the pages yields each hand once while new turns arrive. ``capture.ledger.rebuild_hands``
+    makes the rows anew. Whatever recent hands are filtered by stands here too: models and versions are those of its
+    charges, cut to an id's length.
     """
 
+    id = models.BigIntegerField(primary_key=True)
     table_id = models.CharField(max_length=ID_LENGTH)
     hand_number = models.BigIntegerField()
     first_at = models.DateTimeField()
@@ -77,6 +87,9 @@ class AgentHand(models.Model):
     clamped = models.BigIntegerField()
     redacted = models.BigIntegerField()
     cost_micros = models.BigIntegerField(null=True, blank=True)
+    has_fallbacks = _any_of("fallbacks")
+    has_clamped = _any_of("clamped")
+    has_redacted = _any_of("redacted")
 
     class Meta:
         db_table = "agent_hands"
@@ -88,6 +101,12 @@ class AgentHand(models.Model):
         indexes: ClassVar = [
             GinIndex(fields=["agents", "model_names", "agent_version_ids"], name="agent_hands_names"),
             models.Index(fields=["first_at"], name="agent_hands_first_at"),
+            # In the order of the walk, so that hands of another time or table cost no visit to their rows.
+            models.Index(fields=["id", "first_at"], name="agent_hands_walk"),
+            models.Index(fields=["table_id", "id"], name="agent_hands_table"),
+            models.Index(fields=["id"], condition=Q(has_fallbacks=True), name="agent_hands_fallbacks"),
+            models.Index(fields=["id"], condition=Q(has_clamped=True), name="agent_hands_clamped"),
+            models.Index(fields=["id"], condition=Q(has_redacted=True), name="agent_hands_redacted"),
         ]
 
     def __str__(self) -> str:

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from capture.absence import Why
-from capture.hands import get_hand_all, recent_hands
+from capture.hands import get_hand_all
 from capture.merge import HandState, Source
 from capture.pin import promote
+from capture.recent import recent_hands
 from tests.build import HAND, TABLE, play, seat
 
 pytestmark = pytest.mark.django_db

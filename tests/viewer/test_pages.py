@@ -50,7 +50,7 @@ def test_the_list_costs_a_fixed_number_of_queries(
     vera = log_in("vera")
     for hand_number in range(30):
         play(seat(hand_number=hand_number), 1)
-    with django_assert_num_queries(6):  # session, user, two of permissions, hands, pins
+    with django_assert_num_queries(5):  # session, user, two of permissions, hands with their pins
         vera.get("/agent-capture/")
 
 

@@ -102,9 +102,11 @@ def _rows(wanted: HandFilter, limit: int, cursor: int | None) -> list[Any]:
     if border is None:
         return list(hands.order_by("-id")[:limit])
     near = list(hands.filter(id__gt=border).order_by("-id")[:limit])
-    # The sum keeps the planner from walking by id once more: by the index of what is asked for, then sorted.
-    far = hands.filter(id__lte=border).order_by((F("id") + 0).desc())
-    return near if len(near) == limit else [*near, *far[: limit - len(near)]]
+    if len(near) == limit:
+        return near
+    # The sum keeps the planner from walking on by id: the index of what is asked for gives all ids, to be sorted.
+    far = _wanted(older, wanted).filter(id__lte=border).order_by((F("id") + 0).desc()).values("id")
+    return [*near, *hands.filter(id__in=far[: limit - len(near)]).order_by("-id")]
 
 
 def _may_be_far(wanted: HandFilter) -> bool:

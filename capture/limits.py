@@ -40,3 +40,16 @@ LEDGER_BATCH_ROWS: Final = 500  # rows an INSERT: keeps one statement under a fe
 
 # Search text
 SEARCH_TEXT_BYTES: Final = 256 * 1024  # of one part, in UTF-8: Postgres refuses a tsvector of a megabyte
+
+# Probes, checks and the doctor
+STORE_ANSWER_SECONDS: Final = 3.0  # a probe's patience with a store: more than a connection's own two seconds
+STORE_ASKERS: Final = (
+    8  # threads that may wait for a store at one time: a hung store holds no more than these
+)
+FOREIGN_KEY_SAMPLE: Final = 200  # keys looked at for strangers: one SCAN, and a tenth as many at random
+HAND_SAMPLE: Final = 200  # newest hands compared with the ledger: 400 look-ups by index
+CLOCK_SECONDS: Final = 2.0  # clocks further apart than this make expiry and order doubtful
+SERVICE_KEY_LENGTH: Final = 24  # characters of a service key: 128 bits need 22 in base64
+SERVICE_KEY_VARIETY: Final = (
+    8  # different characters in one: 24 random hex digits have fewer 3 times in 100,000
+)

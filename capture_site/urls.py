@@ -7,6 +7,8 @@ from django.templatetags.static import static
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from capture import health
+
 
 def favicon(request: HttpRequest) -> HttpResponse:
     """Browsers ask for it by this name; the file's own name has a hash in it."""
@@ -16,6 +18,9 @@ def favicon(request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="viewer:recent")),
     path("favicon.ico", favicon),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("metrics", health.metrics, name="metrics"),
     path("admin/", admin.site.urls),
     path("agent-capture/", include("viewer.urls")),
     path("internal/agent-capture/", include("capture.urls")),

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
 ROOT = Path(__file__).resolve().parent.parent
 # A complete production environment; nobody listens there, and nothing that only loads settings should mind.
 PRODUCTION = {
@@ -17,6 +19,7 @@ PRODUCTION = {
     "ALLOWED_HOSTS": "capture.example.org",
     "AGENT_CAPTURE_SERVICE_KEYS": "operator:read-all:hunter2hunter2hunter2hunter2",
 }
+STRONG_KEY = "hunter2-Vq7zLm3TxRw9bNc5Jd8sKp"
 Finished = subprocess.CompletedProcess[str]
 
 
@@ -38,6 +41,17 @@ def run(*arguments: str, environment: dict[str, str] | None = None, **options: A
 def manage(*arguments: str, environment: dict[str, str] | None = None) -> Finished:
     """Run a management command."""
     return run("manage.py", *arguments, environment=environment)
+
+
+def live(redis_url: str, database: str = "test_capture") -> dict[str, str]:
+    """A production environment whose stores answer: this buffer, and a database beside the tests' own."""
+    server = settings.DATABASES["default"]["OPTIONS"]["host"]
+    return PRODUCTION | {
+        "DATABASE_URL": f"postgres://postgres@/{database}?host={server}",
+        "AGENT_CAPTURE_REDIS_URL": redis_url,
+        "AGENT_CAPTURE_SERVICE_KEYS": f"operator:read-all:{STRONG_KEY}",
+        "TRUST_PROXY_TLS": "1",
+    }
 
 
 def forget(root: Path) -> None:

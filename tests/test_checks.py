@@ -77,7 +77,10 @@ def test_a_redis_that_wants_a_password_stops_a_service(tmp_path: Path) -> None:
         ({"redis_version": "6.0.16"}, ["capture.E005"]),
         ({"redis_version": "6.2.0"}, []),
         ({"redis_version": "7.2.4", "loading": 1}, ["capture.E004"]),
-        ({"redis_version": "10.0.0", "redis_mode": "cluster", "role": "slave"}, ["capture.E006", "capture.E007"]),
+        (
+            {"redis_version": "10.0.0", "redis_mode": "cluster", "role": "slave"},
+            ["capture.E006", "capture.E007"],
+        ),
     ],
 )
 def test_a_redis_is_judged_by_what_it_says_of_itself(said: Any, found: list[str]) -> None:

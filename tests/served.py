@@ -12,13 +12,27 @@ from pathlib import Path
 from tests.site_process import ROOT
 
 
-class Service:
-    """``manage.py serve`` with two workers on a unix socket."""
+def free_port() -> int:
+    """A port of loopback that nobody uses now."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
 
-    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+
+class Service:
+    """``manage.py serve`` with two workers, on a unix socket unless ``bind`` says otherwise."""
+
+    def __init__(self, folder: Path, environment: dict[str, str], *, bind: str | None = None) -> None:
         self.socket, self.log = folder / "site.sock", folder / "log"
         plain = {"PATH": os.environ["PATH"], "TMPDIR": str(folder)}
-        command = [sys.executable, "manage.py", "serve", "--workers", "2", "--bind", f"unix:{self.socket}"]
+        command = [
+            sys.executable,
+            "manage.py",
+            "serve",
+            "--workers",
+            "2",
+            "--bind",
+            bind or f"unix:{self.socket}",
+        ]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=plain | environment, stdout=log, stderr=log
@@ -37,7 +51,7 @@ class Service:
     def wait(self) -> None:
         """Wait until both workers are started. Fails with the log when they are not."""
         deadline = time.monotonic() + 30
-        while not self.socket.exists() or self.log.read_text().count("Booting worker") < 2:
+        while self.log.read_text().count("Booting worker") < 2:
             assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.05)

@@ -27,6 +27,7 @@ class ProjectLogger(Logger):  # type: ignore[misc] # gunicorn has no annotations
 wsgi_app = "capture_site.wsgi:application"
 threads = 4
 logger_class = ProjectLogger
+control_socket_disable = True  # a second way in that nobody needs, at a path that two services would share
 
 
 def child_exit(server: Any, worker: Any) -> None:

@@ -66,9 +66,9 @@ def test_every_answer_has_an_id(path: str) -> None:
 
 def test_an_answer_that_no_view_gave_has_an_id() -> None:
     redirected, refused = ask(PRODUCTION, HAND), ask(PRODUCTION, "/healthz", headers={"host": "elsewhere"})
-    assert (redirected.status, refused.status) == (301, 400)
-    assert redirected.headers["x-request-id"]
-    assert refused.headers["x-request-id"]
+    down = ask(PRODUCTION, "/agent-capture/", secure=True, headers={"Cookie": "sessionid=somebody"})
+    assert [each.status for each in (redirected, refused, down)] == [301, 400, 503]
+    assert all(each.headers["x-request-id"] for each in (redirected, refused, down))
 
 
 def test_a_request_is_one_line_that_says_who_and_how_long() -> None:
@@ -80,6 +80,20 @@ def test_a_request_is_one_line_that_says_who_and_how_long() -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"])
     assert SECRET not in answer.log
     assert STRONG_KEY not in answer.log
+
+
+def test_a_person_is_named_where_a_page_asked_who_it_is(admin_client: Any, caplog: Any) -> None:
+    with caplog.at_level("INFO", "capture.requests"):
+        admin_client.get("/admin/")
+        admin_client.get("/healthz")
+    page, probe = [record.__dict__ for record in caplog.records if record.name == "capture.requests"]
+    assert (page["route"], page["actor"]) == ("admin:index", "user:admin")
+    assert "actor" not in probe
+
+
+def test_a_session_is_not_read_for_a_log_line(admin_client: Any, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(0):
+        admin_client.get("/healthz")
 
 
 @pytest.mark.parametrize("form", ["json", "line"])

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from capture.doctor.diagnosis import Diagnosis
-from capture.findings import Finding
+from capture.findings.finding import Finding
 
 
 def explain(refusal: str, arguments: Sequence[str]) -> int:

@@ -54,7 +54,9 @@ class RequestFilter(logging.Filter):
     """Puts the request's id on a record, and takes off what Django and gunicorn say of the request."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let every record pass, changed."""
+        """Let a record pass, changed. One of an answer without an error only repeats the request's own line."""
+        if record.name == "django.request" and not record.exc_info:
+            return False
         record.request_id = _request_id() or "-"
         request = record.__dict__.pop("request", None)
         if isinstance(request, HttpRequest) and isinstance(record.args, tuple):

@@ -106,6 +106,14 @@ def test_an_error_leaves_its_way_through_the_code_and_nothing_that_was_sent(form
     assert answer.log.index("KeyError") < answer.log.index("ValueError")
 
 
+def test_an_answer_while_a_store_is_down_is_one_line_with_its_id() -> None:
+    said = [line for line in lines(ask(PRODUCTION, "/readyz").log) if line["logger"] != "psycopg.pool"]
+    assert [(line["logger"], line["status"], line["level"]) for line in said] == [
+        ("capture.requests", 503, "WARNING")
+    ]
+    assert said[0]["request_id"] != "-"
+
+
 def test_every_line_of_a_failed_request_carries_its_id() -> None:
     said = {line["logger"]: line for line in lines(provoked().log)}
     assert set(said) == {"django.request", "capture.requests"}

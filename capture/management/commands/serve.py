@@ -22,7 +22,8 @@ class Command(BaseCommand):
         call_command("check", deploy=True, stdout=self.stdout, stderr=self.stderr)
         # Private to this run: its workers put their figures there, and gunicorn's end removes it.
         folder = tempfile.mkdtemp(prefix="capture-metrics-")
-        command = [sys.executable, "-m", "gunicorn", "--config", "python:capture_site.serving"]
+        # Not "-m gunicorn": a master replaced by USR2 would find gunicorn's own "http" before Python's.
+        command = [sys.executable, "-m", "gunicorn.app.wsgiapp", "--config", "python:capture_site.serving"]
         command += ["--bind", options["bind"], "--workers", str(options["workers"])]
         environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": folder}
         os.execve(sys.executable, command, environment)  # noqa: S606 - no shell, and this process becomes gunicorn

@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run a command; a configuration that is refused is one line, not a traceback."""
+    """Run a command; a configuration that is refused is a line each, not a traceback, and the doctor's to explain."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "capture_site.settings")
     try:
         from django.core.exceptions import ImproperlyConfigured
@@ -16,7 +16,11 @@ def main() -> None:
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as exc:
-        sys.exit(f"error: {exc}")
+        if sys.argv[1:2] == ["doctor"]:
+            from capture.doctor.refused import explain
+
+            sys.exit(explain(str(exc), sys.argv[2:]))
+        sys.exit("\n".join(f"error: {line}" for line in str(exc).splitlines()))
 
 
 if __name__ == "__main__":

@@ -1,70 +1,87 @@
-"""What ``manage.py check`` says about the capture side of an installation.
+"""What ``manage.py check`` says about the capture side of an installation; ``capture.findings`` lists the ids.
 
-    capture.E001  a service key entry is malformed
-    capture.E002  the capture Redis does not answer                        (check --deploy)
-    capture.W001  the capture Redis does not evict by ``volatile-ttl``
-    capture.W002  the capture Redis has no ``maxmemory``
-    capture.W003  neither could be looked up
-
-A missing or malformed URL, and a capture Redis that is the cache's server, are refused before any check,
-while the settings load.
+A missing or malformed URL, and a capture Redis that is the cache's server by its address, are refused before any
+check, while the settings load. Checks that ask the capture Redis are registered by the command ``check`` alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.apps.config import AppConfig
 from django.conf import settings
 from django.core import checks
 from django.core.exceptions import ImproperlyConfigured
-from django_redis import get_redis_connection
-from redis.exceptions import RedisError
 
+from capture import findings, stores
 from capture.auth import parse_keys
+from capture.findings import Finding
+from capture.stores import StoreSilent
+
+Apps = Sequence[AppConfig] | None
 
 
 @checks.register(checks.Tags.security)
-def service_keys(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[checks.CheckMessage]:
-    """Every entry of AGENT_CAPTURE_SERVICE_KEYS can be read."""
+def service_keys(app_configs: Apps, **kwargs: Any) -> list[checks.CheckMessage]:
+    """Every entry of AGENT_CAPTURE_SERVICE_KEYS can be read, and has a key of its own."""
     try:
         parse_keys(settings.AGENT_CAPTURE_SERVICE_KEYS)
     except ImproperlyConfigured as exc:
         return [checks.Error(str(exc), hint="name:scope+scope[@agent,…]:key;…", id="capture.E001")]
-    return []
+    return _messages(findings.of_same_keys(key_entries()))
+
+
+@checks.register(checks.Tags.security, deploy=True)
+def service_keys_are_strong(app_configs: Apps, **kwargs: Any) -> list[checks.CheckMessage]:
+    """A service is not put into production with a key that can be guessed."""
+    return _messages(findings.of_weak_keys(key_entries(), id_="capture.E010"))
+
+
+def service_keys_seem_strong(app_configs: Apps, **kwargs: Any) -> list[checks.CheckMessage]:
+    """The same as a warning. Registered by ``check`` without ``--deploy``."""
+    return _messages(findings.of_weak_keys(key_entries(), id_="capture.W005"))
 
 
 @checks.register(checks.Tags.caches, deploy=True)
-def capture_redis_answers(
-    app_configs: Sequence[AppConfig] | None, **kwargs: Any
-) -> list[checks.CheckMessage]:
+def capture_redis_answers(app_configs: Apps, **kwargs: Any) -> list[checks.CheckMessage]:
     """A service is not put into production without its buffer."""
     try:
-        get_redis_connection("capture").ping()
-    except RedisError as exc:
-        text = f"The capture Redis does not answer: {type(exc).__name__}."
-        return [checks.Error(text, hint="Start it, or correct AGENT_CAPTURE_REDIS_URL.", id="capture.E002")]
+        stores.redis_answers()
+    except StoreSilent as exc:
+        return _messages([findings.of_silent_redis(exc)])
     return []
 
 
-def capture_redis_settings(
-    app_configs: Sequence[AppConfig] | None, **kwargs: Any
-) -> list[checks.CheckMessage]:
-    """It evicts what expires soonest, and bounds its memory. Registered by the command ``check`` alone."""
+@checks.register("stores", deploy=True)
+def migrations_are_applied(app_configs: Apps, **kwargs: Any) -> list[checks.CheckMessage]:
+    """A service finds its tables; one that starts while Postgres is down is only warned, and serves the buffer."""
     try:
-        limits = get_redis_connection("capture").config_get("maxmemory*")
-    except RedisError as exc:
-        text = f"The settings of the capture Redis could not be read: {type(exc).__name__}."
-        return [checks.Warning(text, hint="See capture.W001 and capture.W002.", id="capture.W003")]
-    return list(_judge(limits))
+        return _messages(findings.of_missing_migrations(stores.within(stores.missing_migrations)))
+    except StoreSilent as exc:
+        return _messages([findings.of_unknown_migrations(exc)])
 
 
-def _judge(limits: dict[str, str]) -> Sequence[checks.CheckMessage]:
-    found: list[checks.CheckMessage] = []
-    policy = limits.get("maxmemory-policy", "unknown")
-    if policy != "volatile-ttl":
-        hint = "Set maxmemory-policy volatile-ttl, so that what expires soonest is evicted first."
-        found.append(checks.Warning(f"The capture Redis evicts by {policy!r}.", hint=hint, id="capture.W001"))
-    if limits.get("maxmemory", "0") == "0":
-        hint = "Set maxmemory, so that the buffer bounds itself."
-        found.append(checks.Warning("The capture Redis has no maxmemory.", hint=hint, id="capture.W002"))
-    return found
+def capture_redis_settings(app_configs: Apps, **kwargs: Any) -> list[checks.CheckMessage]:
+    """It is a server for captures alone, that evicts what expires soonest and bounds its memory."""
+    try:
+        facts = stores.redis_facts()
+        found = findings.of_redis_kind(facts) + findings.of_redis_settings(facts)
+        if not found:
+            found = findings.of_foreign_keys(*stores.foreign_keys())
+    except StoreSilent as exc:
+        text = f"The capture Redis could not be looked at: {exc.kind}."
+        return [checks.Warning(text, hint=findings.of_silent_redis(exc).remedy, id="capture.W003")]
+    return _messages(found)
+
+
+def key_entries() -> list[tuple[str, str]]:
+    """Name and key of every entry of the setting that has three parts; ``parse_keys`` says what else is wrong."""
+    parts = [entry.strip().split(":", 2) for entry in settings.AGENT_CAPTURE_SERVICE_KEYS.split(";")]
+    return [(each[0], each[2]) for each in parts if len(each) == 3]
+
+
+def _messages(found: Iterable[Finding]) -> list[checks.CheckMessage]:
+    kinds = {"E": checks.Error, "W": checks.Warning}
+    return [
+        kinds[each.id.removeprefix("capture.")[0]](f"{each.seen} {each.means}", hint=each.remedy, id=each.id)
+        for each in found
+    ]

@@ -63,3 +63,18 @@ PRUNE_BATCH_HANDS: Final = 500
 PRUNE_BATCH_ROWS: Final = 5_000
 # Pinned turns a transaction of the backfill.
 BACKFILL_BATCH_ROWS: Final = 1_000
+
+# Seconds for which a probe waits for a store: more than a connection's own two.
+STORE_ANSWER_SECONDS: Final = 3.0
+# Threads that may wait for a store at one time: a hung store holds no more than these.
+STORE_ASKERS: Final = 8
+# Keys looked at for strangers: one SCAN, and a tenth as many at random.
+FOREIGN_KEY_SAMPLE: Final = 200
+# Newest hands compared with the ledger: twice as many look-ups by index.
+HAND_SAMPLE: Final = 200
+# Seconds by which clocks may differ before expiry and order become doubtful.
+CLOCK_SECONDS: Final = 2.0
+# Characters of a service key in the environment: 128 bits need 22 in base64.
+SERVICE_KEY_LENGTH: Final = 24
+# Different characters in one: 24 random hex digits have fewer 3 times in 100,000.
+SERVICE_KEY_VARIETY: Final = 8

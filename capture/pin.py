@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from django.db import connection, transaction
 
+from capture import metrics
 from capture.buffer import Buffer, BufferedTurn, BufferUnavailable
 from capture.durable import DurableUnavailable, ask
 from capture.hands import StoresUnavailable
@@ -54,6 +55,16 @@ def promote(table_id: str, hand_number: int, *, agent_id: str, by: str) -> Pin:
     Raises StoresUnavailable when the buffer or the durable store does not answer: a store that is down
     is never a status.
     """
+    try:
+        pin = _promote(table_id, hand_number, agent_id, by)
+    except (StoresUnavailable, PinDamaged):
+        metrics.count_pin("failed", 0)
+        raise
+    metrics.count_pin(pin.status, pin.inserted)
+    return pin
+
+
+def _promote(table_id: str, hand_number: int, agent_id: str, by: str) -> Pin:
     try:
         buffered = Buffer.connect().turns(table_id, hand_number, agent_id=agent_id)
         return ask(lambda: _pin((table_id, hand_number, agent_id), buffered, by))

@@ -1,11 +1,12 @@
 """The only reader of the server's environment.
 
 Each variable has a strict helper: what is missing or malformed is refused in one sentence that names the
-variable and the remedy, and never repeats a password. Secrets may also come from a file, named by
-``<NAME>_FILE``.
+variable and the remedy, and never repeats a password. All that is wrong is said at once, a line each.
+Secrets may also come from a file, named by ``<NAME>_FILE``.
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from capture_sdk.config import checked_redis_url
 from capture_sdk.errors import ConfigError
 from capture_site.embedded import EmbeddedError, Stack, attach
+from capture_site.logs import JSON, LINE
 from capture_site.same_server import same_server
 
 BASE_DIR: Final = Path(__file__).resolve().parent.parent
@@ -38,37 +40,73 @@ class Environment:
     csrf_trusted_origins: list[str]
     trust_proxy_tls: bool
     is_embedded: bool
+    log_format: str
+    metrics_folder: str
 
 
 def load() -> Environment:
     """Read the environment, and the embedded servers' answers with CAPTURE_EMBEDDED=1.
 
-    Raises ImproperlyConfigured with one sentence.
+    Raises ImproperlyConfigured with a sentence for each variable that is refused.
     """
     env = environ.Env()
     stack = _embedded(env)
-    capture_url = _redis_url("AGENT_CAPTURE_REDIS_URL", stack.buffer_url if stack else None)
-    if capture_url is None:
-        raise _missing("AGENT_CAPTURE_REDIS_URL", "redis://host:6379/0, a Redis for captures alone")
-    cache_url = _redis_url("REDIS_URL", stack.cache_url if stack else None)
-    if cache_url is not None and same_server(capture_url, cache_url):
+    read: dict[str, Callable[[], Any]] = {
+        "capture_redis_url": lambda: _capture_redis_url(stack),
+        "database": lambda: _database(stack.database_url if stack else None),
+        "cache_redis_url": lambda: _redis_url("REDIS_URL", stack.cache_url if stack else None),
+        "secret_key": lambda: _needed(
+            "SECRET_KEY", stack.secret_key if stack else None, "a long random string"
+        ),
+        "service_keys": lambda: _text("AGENT_CAPTURE_SERVICE_KEYS") or _local_key(stack),
+        "ttl_seconds": lambda: _positive(env, "CAPTURE_TTL_SECONDS", 86_400),
+        "debug": lambda: _boolean(env, "DEBUG"),
+        "allowed_hosts": lambda: _names("ALLOWED_HOSTS") or (_LOOPBACK if stack else []),
+        "csrf_trusted_origins": lambda: _names("CSRF_TRUSTED_ORIGINS"),
+        "trust_proxy_tls": lambda: _boolean(env, "TRUST_PROXY_TLS"),
+        "is_embedded": lambda: stack is not None,
+        "log_format": lambda: _log_format(is_plain=stack is not None or _boolean(env, "DEBUG")),
+        "metrics_folder": lambda: os.environ.get("PROMETHEUS_MULTIPROC_DIR", ""),
+    }
+    found = Environment(**_all(read))
+    _keep_apart(found)
+    return found
+
+
+def _all(read: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Every value, or every refusal, each said once."""
+    found, refused = {}, []
+    for name, each in read.items():
+        try:
+            found[name] = each()
+        except ImproperlyConfigured as exc:
+            refused.append(str(exc))
+    if refused:
+        raise ImproperlyConfigured("\n".join(dict.fromkeys(refused)))
+    return found
+
+
+def _keep_apart(found: Environment) -> None:
+    if found.cache_redis_url is not None and same_server(found.capture_redis_url, found.cache_redis_url):
         raise ImproperlyConfigured(
             "AGENT_CAPTURE_REDIS_URL names the server of REDIS_URL: captures need a Redis of their own, "
             "because it may evict them and the cache's may be flushed"
         )
-    return Environment(
-        database=_database(stack.database_url if stack else None),
-        capture_redis_url=capture_url,
-        cache_redis_url=cache_url,
-        secret_key=_needed("SECRET_KEY", stack.secret_key if stack else None, "a long random string"),
-        service_keys=_text("AGENT_CAPTURE_SERVICE_KEYS") or _local_key(stack),
-        ttl_seconds=_positive(env, "CAPTURE_TTL_SECONDS", 86_400),
-        debug=_boolean(env, "DEBUG"),
-        allowed_hosts=_names("ALLOWED_HOSTS") or (_LOOPBACK if stack else []),
-        csrf_trusted_origins=_names("CSRF_TRUSTED_ORIGINS"),
-        trust_proxy_tls=_boolean(env, "TRUST_PROXY_TLS"),
-        is_embedded=stack is not None,
-    )
+
+
+def _capture_redis_url(stack: Stack | None) -> str:
+    url = _redis_url("AGENT_CAPTURE_REDIS_URL", stack.buffer_url if stack else None)
+    if url is None:
+        raise _missing("AGENT_CAPTURE_REDIS_URL", "redis://host:6379/0, a Redis for captures alone")
+    return url
+
+
+def _log_format(*, is_plain: bool) -> str:
+    """JSON for a service, lines for people who watch."""
+    given = os.environ.get("LOG_FORMAT", "").strip().lower()
+    if given not in ("", JSON, LINE):
+        raise ImproperlyConfigured(f"LOG_FORMAT must be {JSON} or {LINE}, not {given!r}")
+    return given or (LINE if is_plain else JSON)
 
 
 def _embedded(env: environ.Env) -> Stack | None:

@@ -3,6 +3,7 @@
 import importlib.util
 
 from capture_site.env import BASE_DIR, load
+from capture_site.logs import logging_settings
 
 ENV = load()
 
@@ -14,6 +15,8 @@ CSRF_TRUSTED_ORIGINS = ENV.csrf_trusted_origins
 # What the product itself reads.
 AGENT_CAPTURE_SERVICE_KEYS = ENV.service_keys
 CAPTURE_TTL_SECONDS = ENV.ttl_seconds
+CAPTURE_METRICS_FOLDER = ENV.metrics_folder
+CAPTURE_IS_SERVICE = not DEBUG and not ENV.is_embedded  # the embedded stack is plain http on loopback
 
 # The example is there where its own requirements are (requirements-dev.txt); a server does without.
 _HAS_EXAMPLE = all(importlib.util.find_spec(name) for name in ("pokerkit", "httpx", "examples.poker.apps"))
@@ -31,6 +34,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "capture_site.middleware.RequestIdMiddleware",
+    "capture_site.middleware.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "viewer.middleware.StoreDownMiddleware",
@@ -69,10 +74,8 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# "capture" is no cache: it is how the connection to the capture Redis is configured, pooled and bounded.
-_CAPTURE = {
+_REDIS = {
     "BACKEND": "django_redis.cache.RedisCache",
-    "LOCATION": ENV.capture_redis_url,
     "OPTIONS": {
         "SOCKET_CONNECT_TIMEOUT": 1,
         "SOCKET_TIMEOUT": 2,
@@ -80,8 +83,10 @@ _CAPTURE = {
         "CONNECTION_POOL_KWARGS": {"max_connections": 20, "timeout": 2},
     },
 }
+# "capture" is no cache: it is how the connection to the capture Redis is configured, pooled and bounded.
+_CAPTURE = _REDIS | {"LOCATION": ENV.capture_redis_url}
 _CACHE = (
-    {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": ENV.cache_redis_url}
+    _REDIS | {"LOCATION": ENV.cache_redis_url}
     if ENV.cache_redis_url
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 )
@@ -110,8 +115,9 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "capture.api.handlers.csrf_failure"
-if not DEBUG and not ENV.is_embedded:  # a service; the embedded stack is plain http on loopback
+if CAPTURE_IS_SERVICE:
     SECURE_SSL_REDIRECT = True
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # a load balancer asks by plain http
     SECURE_HSTS_SECONDS = 31_536_000
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
@@ -120,10 +126,4 @@ if not DEBUG and not ENV.is_embedded:  # a service; the embedded stack is plain 
 if ENV.trust_proxy_tls:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": "WARNING"},
-}
+LOGGING = logging_settings(ENV.log_format, is_quiet=ENV.is_embedded, shows_errors=DEBUG)

@@ -7,6 +7,7 @@ from django.templatetags.static import static
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from capture import health
 from capture.api import urls as api
 
 
@@ -21,6 +22,9 @@ handler500 = "capture.api.handlers.server_error"
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="viewer:recent")),
     path("favicon.ico", favicon),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("metrics", health.metrics, name="metrics"),
     path("admin/", admin.site.urls),
     path("agent-capture/", include("viewer.urls")),
     path("internal/agent-capture/", include(api.for_keys)),

@@ -1,12 +1,16 @@
 """The project's own commands as a user runs them: in processes of their own, with a chosen environment."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from django.conf import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 # A complete production environment; nobody listens there, and nothing that only loads settings should mind.
@@ -17,6 +21,7 @@ PRODUCTION = {
     "ALLOWED_HOSTS": "capture.example.org",
     "AGENT_CAPTURE_SERVICE_KEYS": "operator:read-all:hunter2hunter2hunter2hunter2",
 }
+STRONG_KEY = "hunter2-Vq7zLm3TxRw9bNc5Jd8sKp"
 Finished = subprocess.CompletedProcess[str]
 
 
@@ -38,6 +43,53 @@ def run(*arguments: str, environment: dict[str, str] | None = None, **options: A
 def manage(*arguments: str, environment: dict[str, str] | None = None) -> Finished:
     """Run a management command."""
     return run("manage.py", *arguments, environment=environment)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a site process answered, and everything that it wrote to its log."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+    log: str
+
+
+_ASK = """
+import json, sys, django
+django.setup()
+from django.conf import settings
+from django.test import Client
+method, path, options = json.loads(sys.argv[1])
+settings.ROOT_URLCONF = options.pop("urls", settings.ROOT_URLCONF)
+options["headers"] = {"host": "capture.example.org"} | options.get("headers", {})
+answer = Client(raise_request_exception=False).generic(method, path, **options)
+headers = {name.lower(): value for name, value in answer.headers.items()}
+print(json.dumps([answer.status_code, headers, b"".join(answer).decode()]))
+"""
+
+
+def ask(environment: dict[str, str], path: str, method: str = "GET", **options: Any) -> Answer:
+    """Ask a site of this environment; ``options`` are those of Django's test client, and ``urls``.
+
+    Plain http unless ``secure``.
+    """
+    site = environment | {"DJANGO_SETTINGS_MODULE": "capture_site.settings"}
+    finished = run("-c", _ASK, json.dumps([method, path, options]), environment=site)
+    assert finished.returncode == 0, finished.stderr
+    status, sent, body = json.loads(finished.stdout)
+    return Answer(status, sent, body, finished.stderr)
+
+
+def live(redis_url: str, database: str = "test_capture") -> dict[str, str]:
+    """A production environment whose stores answer: this buffer, and a database beside the tests' own."""
+    server = settings.DATABASES["default"]["OPTIONS"]["host"]
+    return PRODUCTION | {
+        "DATABASE_URL": f"postgres://postgres@/{database}?host={server}",
+        "AGENT_CAPTURE_REDIS_URL": redis_url,
+        "AGENT_CAPTURE_SERVICE_KEYS": f"operator:read-all:{STRONG_KEY}",
+        "TRUST_PROXY_TLS": "1",
+    }
 
 
 def forget(root: Path) -> None:

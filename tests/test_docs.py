@@ -45,8 +45,18 @@ def test_every_endpoint_is_documented() -> None:
     assert not [each for each in OPERATIONS if not re.search(rf"{each.method} {each.path}\b", DOCS["api.md"])]
 
 
+def test_every_limit_is_documented_with_its_reason() -> None:
+    named = re.findall(r"^# (.+)\n([A-Z_]+): Final = ", source("capture", "limits.py"), re.MULTILINE)
+    values = re.findall(r"^([A-Z_]+): Final", source("capture", "limits.py"), re.MULTILINE)
+    assert [name for _, name in named] == [name for name in values if name != "MIB"]
+    rows = [re.escape(f"| `{name}` | ") + r"[^|]+" + re.escape(f" | {why} |") for why, name in named]
+    assert not [row for row in rows if not re.search(row, DOCS["limits.md"])]
+
+
 def test_every_check_is_documented() -> None:
-    ids = set(re.findall(r"capture\.[EW]\d{3}", source("capture", "checks.py")))
+    sources = "".join(path.read_text() for path in (ROOT / "capture").rglob("*.py"))
+    ids = set(re.findall(r"capture\.[EWD]\d{3}", sources))
+    assert len(ids) >= 27
     assert not [each for each in ids if f"`{each}`" not in DOCS["operations.md"]]
 
 

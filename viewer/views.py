@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from capture import hands, pin
+from capture import hands, metrics, pin
 from capture.access import log_access
 from capture.api.views import prompt_response
 from capture.auth import KEEP, SEE, actor_of_user
@@ -40,6 +40,7 @@ def hand(request: HttpRequest) -> HttpResponse:
     except IdError as exc:
         return _bad_address(request, exc)
     view = hands.get_hand_all(table_id, hand_number)
+    metrics.count_view("viewer:hand", view)
     log_access(
         AccessAction.READ, actor=actor_of_user(request.user), hand=(table_id, hand_number), agents=view.agents
     )

@@ -2,7 +2,7 @@
 
 from django.http import HttpResponse
 
-from capture import hands, ingest, pin, recent
+from capture import hands, ingest, metrics, pin, recent
 from capture.absence import Why
 from capture.access import log_access
 from capture.api import shapes
@@ -22,6 +22,7 @@ def hand(request: ApiRequest) -> HttpResponse:
     """One agent's turns of a hand, with what is missing of them and why."""
     view = hands.get_hand_turns(*hand_of(request), agent_id=agent_of(request))
     _log(request, AccessAction.READ, [agent_of(request)])
+    metrics.count_view("hand", view)
     return _json(shapes.hand_json(view))
 
 
@@ -30,6 +31,7 @@ def hand_all(request: ApiRequest) -> HttpResponse:
     """Every agent's turns of a hand, with what is missing of them and why."""
     view = hands.get_hand_all(*hand_of(request))
     _log(request, AccessAction.READ, view.agents)
+    metrics.count_view("hand-all", view)
     return _json(shapes.hand_json(view))
 
 
@@ -60,6 +62,7 @@ def recent_hands(request: ApiRequest) -> HttpResponse:
     """The newest hands of the ledger, page by page, narrowed to what is asked for."""
     given = request.given
     page = recent.recent_hands(hand_filter(given), limit=given.get("limit", 50), cursor=given.get("cursor"))
+    metrics.count_read("recent-hands", "served")
     return _json(shapes.page_json(page))
 
 
@@ -85,6 +88,7 @@ def prompt(request: ApiRequest) -> HttpResponse:
     whole = found.whole()
     if whole is None:
         raise Gone("the prompt's envelope is no longer in the buffer, and was not pinned")
+    metrics.count_read("prompt", "served", prompts=[turn.prompt_status])
     return prompt_response(whole, found.sha256, turn.prompt_status)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from capture import metrics
 from capture.auth import Caller
 from capture.buffer import Buffer
 from capture.durable import DurableUnavailable, ask
@@ -58,9 +59,13 @@ def take_turns(items: Sequence[object], *, caller: Caller) -> list[Outcome]:
             refused = {places[each.index]: each.reason for each in Buffer.writer().write(parcels)}
     except TransportError as exc:
         raise StoresUnavailable("the buffer is unavailable") from exc
-    return [
-        each if isinstance(each, Outcome) else _written(refused.get(place)) for place, each in enumerate(read)
-    ]
+    return _counted(
+        "turn",
+        [
+            each if isinstance(each, Outcome) else _written(refused.get(place))
+            for place, each in enumerate(read)
+        ],
+    )
 
 
 def take_charges(items: Sequence[object], *, caller: Caller) -> list[Outcome]:
@@ -74,7 +79,12 @@ def take_charges(items: Sequence[object], *, caller: Caller) -> list[Outcome]:
         ask(lambda: record_charges(charges))
     except DurableUnavailable as exc:
         raise StoresUnavailable("the durable store is unavailable") from exc
-    return [each if isinstance(each, Outcome) else Outcome(WRITTEN) for each in read]
+    return _counted("charge", [each if isinstance(each, Outcome) else Outcome(WRITTEN) for each in read])
+
+
+def _counted(kind: str, outcomes: list[Outcome]) -> list[Outcome]:
+    metrics.count_ingested(kind, [each.status for each in outcomes])
+    return outcomes
 
 
 def outcomes_json(outcomes: Iterable[Outcome]) -> dict[str, object]:

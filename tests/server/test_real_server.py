@@ -14,6 +14,7 @@ import pytest
 
 from capture_sdk.codec import compress
 from capture_site.embedded import attach
+from tests.served import free_port
 from tests.site_process import ROOT
 
 BODY = json.dumps({"turns": []}).encode()
@@ -23,9 +24,7 @@ PATH = "/internal/agent-capture/turns"
 @pytest.fixture(scope="module")
 def address() -> Iterator[tuple[str, int]]:
     """A gunicorn of our application on a port of its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [
         sys.executable,
         "-m",

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from argparse import ArgumentParser
 from typing import Any
 
@@ -19,6 +20,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         call_command("check", deploy=True, stdout=self.stdout, stderr=self.stderr)
-        command = [sys.executable, "-m", "gunicorn", "capture_site.wsgi:application"]
-        command += ["--bind", options["bind"], "--workers", str(options["workers"]), "--threads", "4"]
-        os.execv(sys.executable, command)  # noqa: S606 - no shell, and the supervisor's process becomes gunicorn
+        # Private to this run: its workers put their figures there, and gunicorn's end removes it.
+        folder = tempfile.mkdtemp(prefix="capture-metrics-")
+        # Not "-m gunicorn": a master replaced by USR2 would find gunicorn's own "http" before Python's.
+        command = [sys.executable, "-m", "gunicorn.app.wsgiapp", "--config", "python:capture_site.serving"]
+        command += ["--bind", options["bind"], "--workers", str(options["workers"])]
+        environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": folder}
+        os.execve(sys.executable, command, environment)  # noqa: S606 - no shell, and this process becomes gunicorn

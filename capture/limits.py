@@ -40,3 +40,8 @@ LEDGER_BATCH_ROWS: Final = 500  # rows an INSERT: keeps one statement under a fe
 
 # Search text
 SEARCH_TEXT_BYTES: Final = 256 * 1024  # of one part, in UTF-8: Postgres refuses a tsvector of a megabyte
+
+# Walks over everything that is pinned
+WALK_ROWS: Final = 500  # rows a query: their ids and sizes alone
+WALK_BYTES: Final = 32 * MIB  # of stored records in memory at once; a larger one goes alone
+LISTED_TURNS: Final = 1_000  # turns that a report names one by one; the others it counts

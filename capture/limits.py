@@ -45,3 +45,11 @@ SEARCH_TEXT_BYTES: Final = 256 * 1024  # of one part, in UTF-8: Postgres refuses
 WALK_ROWS: Final = 500  # rows a query: their ids and sizes alone
 WALK_BYTES: Final = 32 * MIB  # of stored records in memory at once; a larger one goes alone
 LISTED_TURNS: Final = 1_000  # turns that a report names one by one; the others it counts
+
+# Exported hands: a file that is imported comes from anywhere
+EXPORT_FILE_BYTES: Final = 1024 * MIB  # a hundred turns of 10 MB; and far below what needs the zip64 form
+EXPORT_MEMBERS: Final = 20_000  # turns and envelopes of a hand; zip's own directory holds 65,535
+EXPORT_DIRECTORY_BYTES: Final = 4 * MIB  # of the zip's directory: 200 bytes a member
+EXPORT_MANIFEST_BYTES: Final = 16 * MIB  # of the manifest's JSON, and of the charges': 800 bytes a member
+EXPORT_MEMBER_BYTES: Final = 65 * MIB  # of one record or envelope: a decoded one ends at 64
+PINNED_BY_LENGTH: Final = 1_000  # characters: each import adds a few words to who kept a turn

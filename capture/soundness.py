@@ -4,6 +4,7 @@ The codec tells a damaged frame. A frame that is whole may still hold a map that
 against the kinds of value that it can have, and the frozen ones are thawed once.
 """
 
+import datetime
 import re
 from typing import Any, Final
 
@@ -16,7 +17,6 @@ from capture_sdk.records import Attempt, TurnRecord
 
 DIGEST: Final = re.compile(r"[0-9a-f]{64}")  # a sha256 as it is written everywhere
 
-_NUMBER: Final = (int, float)
 _PLAIN: Final = (str, int, float)
 _EITHER: Final = (str, bytes)
 _WANTED: Final[dict[str, tuple[type, ...]]] = {
@@ -54,6 +54,7 @@ def sound_record(data: bytes, envelope: bytes | None = None) -> TurnRecord:
         raise RecordError("the record needs a dictionary, and what is kept stands alone")
     record = decode(data, envelope)
     _check_key(record)
+    _check_time(record.captured_at)
     for name, kinds in _WANTED.items():
         _check(name, getattr(record, name), kinds)
     _check_lists(record)
@@ -77,6 +78,14 @@ def _check_key(record: TurnRecord) -> None:
         checked_index("actionIndex", key.action_index)
     except IdError as exc:
         raise RecordError(f"the record's key is not accepted: {exc}") from exc
+
+
+def _check_time(time: datetime.datetime) -> None:
+    """In year 1 or 9999 an offset can lead out of what UTC can be written in."""
+    try:
+        time.astimezone(datetime.UTC)
+    except (OverflowError, ValueError) as exc:
+        raise RecordError("the record's time is outside of every calendar") from exc
 
 
 def _check_lists(record: TurnRecord) -> None:

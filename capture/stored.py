@@ -47,7 +47,8 @@ def body_of(row: AgentCallEnvelope) -> bytes | None:
 def walk_records(scope: Mapping[str, str | int]) -> Iterator[list[AgentCallRecord]]:
     """Every pinned turn of ``scope`` (column values; empty for all) by id, in chunks.
 
-    Each chunk is a short query of its own, so that no snapshot is held open. Turns that are pinned meanwhile are met too; none is met twice.
+    Each chunk is a short query of its own, so that no snapshot is held open. Turns that are pinned meanwhile are met
+    too; none is met twice.
     """
     last = 0
     while sized := sizes(AgentCallRecord.objects.filter(**scope, id__gt=last).order_by("id")[:WALK_ROWS]):
@@ -56,9 +57,10 @@ def walk_records(scope: Mapping[str, str | int]) -> Iterator[list[AgentCallRecor
 
 
 def fetched(sized: Iterable[tuple[int, int]]) -> Iterator[list[AgentCallRecord]]:
-    """The rows of these (id, bytes), by id, as many at a time as memory is meant for."""
+    """The rows of these (id, bytes), in that order, as many at a time as memory is meant for."""
     for ids in _chunks(sized):
-        yield list(AgentCallRecord.objects.filter(id__in=ids).order_by("id"))
+        rows = AgentCallRecord.objects.in_bulk(ids)
+        yield [rows[each] for each in ids if each in rows]
 
 
 def sizes(rows: QuerySet[AgentCallRecord]) -> list[tuple[int, int]]:

@@ -40,6 +40,7 @@ LEDGER_BATCH_ROWS: Final = 500  # rows an INSERT: keeps one statement under a fe
 
 # Search text
 SEARCH_TEXT_BYTES: Final = 256 * 1024  # of one part, in UTF-8: Postgres refuses a tsvector of a megabyte
+SEARCH_BATCH_TURNS: Final = 100  # turns a transaction: a rebuild that is stopped loses a second of work
 
 # Walks over everything that is pinned
 WALK_ROWS: Final = 500  # rows a query: their ids and sizes alone

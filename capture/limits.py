@@ -54,3 +54,12 @@ EXPORT_DIRECTORY_BYTES: Final = 4 * MIB  # of the zip's directory: 200 bytes a m
 EXPORT_MANIFEST_BYTES: Final = 16 * MIB  # of the manifest's JSON, and of the charges': 800 bytes a member
 EXPORT_MEMBER_BYTES: Final = 65 * MIB  # of one record or envelope: a decoded one ends at 64
 PINNED_BY_LENGTH: Final = 1_000  # characters: each import adds a few words to who kept a turn
+
+# Statistics
+STATS_PIPELINE_KEYS: Final = 200  # keys a pipeline: a few hundred small answers, or their turns' bytes
+STATS_READ_TURNS: Final = (
+    100_000  # turns that are read, a minute's work; beyond them these stand for the others
+)
+STATS_EXACT_ROWS: Final = (
+    1_000_000  # rows that are counted one by one; above, Postgres's own estimate is given
+)

@@ -16,7 +16,7 @@ from capture.search import index_pending
 from capture.stats import BufferFigures, durable, hot
 from capture_sdk.codec import encode
 from tests.build import ENVELOPE, HAND, REMAINDER, TABLE, fall_back, play, seat
-from tests.site_process import PRODUCTION
+from tests.site_process import PRODUCTION, manage
 
 pytestmark = pytest.mark.django_db
 

@@ -53,6 +53,12 @@ EXPORT_MEMBERS: Final = 20_000  # turns and envelopes of a hand; zip's own direc
 EXPORT_DIRECTORY_BYTES: Final = 4 * MIB  # of the zip's directory: 200 bytes a member
 EXPORT_MANIFEST_BYTES: Final = 16 * MIB  # of the manifest's JSON, and of the charges': 800 bytes a member
 EXPORT_MEMBER_BYTES: Final = 65 * MIB  # of one record or envelope: a decoded one ends at 64
+RECORD_VALUES: Final = (
+    100_000  # values of a record's own map, its frozen parts being one each: an SDK's has dozens
+)
+FROZEN_VALUES: Final = (
+    2_000_000  # values of a frozen part: at most 200 MB in memory; an empty list takes one byte
+)
 PINNED_BY_LENGTH: Final = 1_000  # characters: each import adds a few words to who kept a turn
 
 # Statistics

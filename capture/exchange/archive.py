@@ -42,12 +42,15 @@ class ArchiveWriter:
         self._members: dict[str, Member] = {}
         self._size = 0
 
-    def add(self, name: str, data: bytes) -> Member:
+    def add(self, name: str, data: bytes, at_most: int = EXPORT_MEMBER_BYTES) -> Member:
         """Write one member. Raises ExchangeError when the file grows beyond what an import accepts."""
         if name in self._members:
             return self._members[name]
         self._size += len(data)
-        if self._size > EXPORT_FILE_BYTES - EXPORT_DIRECTORY_BYTES or len(self._members) >= EXPORT_MEMBERS:
+        is_full = (
+            self._size > EXPORT_FILE_BYTES - EXPORT_DIRECTORY_BYTES or len(self._members) > EXPORT_MEMBERS
+        )
+        if is_full or len(data) > at_most:
             raise ExchangeError("the hand is too large for one file: export its agents apart, with --agent")
         info = zipfile.ZipInfo(name, _EPOCH)
         info.create_system, info.external_attr = _UNIX, 0o600 << 16
@@ -91,9 +94,9 @@ class ArchiveReader:
         except _UNREADABLE as exc:
             raise ExchangeError(f"{name!r} is damaged or cut short") from exc
 
-    def checked(self, member: Member) -> bytes:
+    def checked(self, member: Member, at_most: int = EXPORT_MEMBER_BYTES) -> bytes:
         """One member's bytes, which are those that the manifest names."""
-        data = self.read(member.name)
+        data = self.read(member.name, at_most)
         if len(data) != member.size or hashlib.sha256(data).hexdigest() != member.sha256:
             raise ExchangeError(f"{member.name!r} is damaged: its sha256 is not the one in the manifest")
         return data

@@ -27,6 +27,7 @@ from capture.exchange.manifest import (
 )
 from capture.hands import StoresUnavailable
 from capture.ledger import charges_of_hand
+from capture.limits import EXPORT_MANIFEST_BYTES
 from capture.models import AccessAction, AgentCallRecord
 from capture.stored import fetched, sizes, stored_envelope, stored_record
 from capture_sdk.records import Charge
@@ -34,13 +35,18 @@ from capture_sdk.records import Charge
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What a file holds, and what it does not."""
+    """What a file holds, and what it does not.
+
+    ``in_buffer`` are turns that the buffer has and nobody keeps, also such as the ledger does not know; they are not
+    in the manifest, for they come and go. It is None where the buffer does not answer.
+    """
 
     agents: tuple[str, ...]
     records: int
     envelopes: int
     charges: int
     missing: tuple[Absence, ...]
+    in_buffer: tuple[Absence, ...] | None
 
 
 def export_hand(
@@ -59,7 +65,12 @@ def export_hand(
     except (OperationalError, InterfaceError) as exc:
         raise StoresUnavailable("the durable store is unavailable") from exc
     return Export(
-        manifest.agents, len(manifest.records), len(manifest.envelopes), len(charges), manifest.missing
+        agents=manifest.agents,
+        records=len(manifest.records),
+        envelopes=len(manifest.envelopes),
+        charges=len(charges),
+        missing=manifest.missing,
+        in_buffer=_in_buffer(manifest, chosen),
     )
 
 
@@ -84,6 +95,19 @@ def _remedy(hand: tuple[str, int], agents: list[str]) -> str:
     return "the buffer does not have it either"
 
 
+def _in_buffer(manifest: Manifest, agents: list[str] | None) -> tuple[Absence, ...] | None:
+    """What ``promote_hand`` would still keep of these agents. A rival's keys are not asked for."""
+    buffer = Buffer.connect()
+    try:
+        asked = agents if agents is not None else sorted(buffer.agents(*manifest.hand))
+        lives = buffer.lives({manifest.hand: asked})
+    except BufferUnavailable:
+        return None
+    kept = {(each.agent_id, each.action_index) for each in manifest.records}
+    live = [(agent, index) for (_, _, agent), life in lives.items() for index in life.indexes]
+    return tuple(Absence(*each, "in_buffer") for each in sorted(live) if each not in kept)
+
+
 def _write(file: IO[bytes], hand: tuple[str, int], agents: list[str] | None) -> tuple[Manifest, list[Charge]]:
     """Everything but the manifest goes first, row by row; the manifest tells what was met."""
     archive = ArchiveWriter(file)
@@ -98,10 +122,10 @@ def _write(file: IO[bytes], hand: tuple[str, int], agents: list[str] | None) -> 
         agents=tuple(sorted({agent for agent, _ in known} | {each.key.agent_id for each in charges})),
         records=tuple(records),
         envelopes=tuple(envelopes),
-        charges=archive.add("charges.json", write_charges(charges)),
+        charges=archive.add("charges.json", write_charges(charges), EXPORT_MANIFEST_BYTES),
         missing=(*unreadable, *unwhole, *_unkept(charges, known)),
     )
-    archive.add(MANIFEST_NAME, write_manifest(manifest))
+    archive.add(MANIFEST_NAME, write_manifest(manifest), EXPORT_MANIFEST_BYTES)
     archive.close()
     return manifest, charges
 

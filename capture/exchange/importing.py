@@ -24,6 +24,7 @@ from capture.models import AccessAction
 from capture.seats import lock_seat
 from capture.soundness import sound_record
 from capture.verify import Verdict, judge
+from capture.weight import check_weight
 from capture_sdk.errors import RecordError
 from capture_sdk.records import TurnKey, TurnRecord
 
@@ -124,6 +125,7 @@ def _take_records(archive: ArchiveReader, done: Import, by: str) -> None:
 
 def _record(manifest: Manifest, entry: RecordEntry, data: bytes) -> TurnRecord:
     try:
+        check_weight(data)
         record = sound_record(data)
     except RecordError as exc:
         raise ExchangeError(f"{entry.member.name!r} is no record: {exc}") from exc
@@ -136,7 +138,10 @@ def _record(manifest: Manifest, entry: RecordEntry, data: bytes) -> TurnRecord:
 def _take_charges(archive: ArchiveReader, done: Import) -> None:
     """Through the ledger's own writer, where the first charge of a turn stays."""
     manifest = done.manifest
-    given = {charge.key: charge for charge in read_charges(archive.checked(manifest.charges))}
+    given = {
+        charge.key: charge
+        for charge in read_charges(archive.checked(manifest.charges, EXPORT_MANIFEST_BYTES))
+    }
     for key in given:
         if (key.table_id, key.hand_number) != manifest.hand or key.agent_id not in manifest.agents:
             raise ExchangeError("the file holds a charge of another hand or agent than the manifest says")

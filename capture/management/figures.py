@@ -6,6 +6,9 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.core.management.base import CommandError
+from django.db import InterfaceError, OperationalError
+
 from capture.management.report import ReportCommand
 from capture_sdk.errors import IdError
 from capture_sdk.keys import checked_id, checked_index
@@ -16,6 +19,16 @@ class FiguresCommand(ReportCommand):
 
     Recorded ids are hostile text: for people they are printed with every control and direction character escaped.
     """
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """Run, with one sentence for a durable store that fails instead of a page of frames."""
+        try:
+            return super().execute(*args, **options)
+        except (OperationalError, InterfaceError) as exc:
+            failure = type(exc.__cause__ or exc).__name__
+            raise CommandError(
+                f"the durable store failed ({failure}): see that it answers, and run it again"
+            ) from exc
 
     def tell(self, figures: Mapping[str, object], options: Mapping[str, Any]) -> None:
         """Print the figures."""
@@ -60,7 +73,9 @@ def actor(command: str) -> str:
 
 
 def _lines(name: str, value: object) -> Iterator[tuple[str, object]]:
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not value:
+        yield name, "none"
+    elif isinstance(value, Mapping):
         for inner, held in value.items():
             yield from _lines(f"{name}.{inner}" if name else str(inner), held)
     elif isinstance(value, list) and value and isinstance(value[0], Mapping):

@@ -33,6 +33,7 @@ def test_a_hand_comes_back_byte_for_byte(tmp_path: Path) -> None:
         "envelopes": 3,
         "charges": 4,
         "missing": [],
+        "inBuffer": [],
     }
     wipe()
     answer = take(tmp_path)

@@ -16,6 +16,7 @@ from capture.pin import promote
 from capture_sdk.codec import compress
 from tests.build import HAND, TABLE, play, seat
 from tests.server.exchanging import export, keep, keep_a_hand, stored, take, wipe
+from tests.site_process import PRODUCTION, manage
 
 pytestmark = pytest.mark.django_db
 
@@ -127,6 +128,23 @@ def test_a_partial_pin_says_what_is_missing_in_the_file_too(buffer: Any, tmp_pat
     assert take(tmp_path)["missing"] == missing
 
 
+def test_a_turn_in_the_buffer_that_no_ledger_knows_is_told_too(buffer: Any, tmp_path: Path) -> None:
+    at = seat("a")
+    at.play(1)
+    seat("b").play(1)
+    keep("a")
+    at.play(2)
+    mine = {"agentId": "a", "actionIndex": 2, "reason": "in_buffer"}
+    assert export(tmp_path, "--agent", "a")["inBuffer"] == [mine]
+    assert export(tmp_path)["inBuffer"] == [mine, {"agentId": "b", "actionIndex": 1, "reason": "in_buffer"}]
+
+
+@pytest.mark.usefixtures("kept", "dead_buffer")
+def test_an_export_needs_no_buffer_and_says_that_it_could_not_ask(tmp_path: Path) -> None:
+    answer = export(tmp_path)
+    assert (answer["turns"], answer["inBuffer"]) == (3, None)
+
+
 @pytest.mark.usefixtures("kept")
 def test_what_is_damaged_at_rest_does_not_leave_as_if_it_were_good(tmp_path: Path) -> None:
     AgentCallRecord.objects.filter(agent_id="a", action_index=2).update(record=b"\x01no")
@@ -141,6 +159,16 @@ def test_what_is_damaged_at_rest_does_not_leave_as_if_it_were_good(tmp_path: Pat
         "unavailable": 1,
         "unreadable": 0,
     }
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_durable_store_that_is_down_is_one_sentence(tmp_path: Path) -> None:
+    export(tmp_path)
+    for command in (["export_hand", TABLE, "42", "x.zip"], ["import_hand", str(tmp_path / "hand.zip")]):
+        finished = manage(*command, environment=PRODUCTION)
+        assert finished.returncode == 1
+        assert finished.stderr.splitlines()[-1].endswith("the durable store is unavailable")
+        assert "Traceback" not in finished.stderr
 
 
 @pytest.mark.usefixtures("kept")

@@ -56,6 +56,11 @@ def test_a_bomb_within_a_record_ends_at_the_codecs_limit(hand: Path) -> None:
     assert "is no record: the record is larger than" in refusal(hand)
 
 
+def test_a_bomb_of_empty_values_is_counted_and_never_made(hand: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("capture.weight.FROZEN_VALUES", 5)
+    assert "its knowledge has more than 5 values" in refusal(hand)
+
+
 def test_too_many_members_are_refused_before_any_is_read(hand: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("capture.exchange.archive.EXPORT_MEMBERS", 3)
     assert "more than the 3 members" in refusal(hand)

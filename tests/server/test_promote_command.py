@@ -1,6 +1,7 @@
 """``promote_hand``: every agent by itself, what is missing named, a store that is down never a success."""
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from typing import Any
@@ -65,6 +66,16 @@ def test_each_pin_is_in_the_access_log(buffer: Any) -> None:
     assert AgentCallRecord.objects.values_list("pinned_by", flat=True)[0].startswith(
         "command:promote_hand by "
     )
+
+
+def test_a_user_without_a_name_is_told_by_number(buffer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    play(seat("a"), 1)
+    run()
+    assert AgentAccess.objects.get().actor == f"command:promote_hand by uid {os.getuid()}"
 
 
 def test_a_buffer_that_is_down_is_no_success(buffer: Any, dead_buffer: None) -> None:

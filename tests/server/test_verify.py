@@ -16,6 +16,7 @@ from capture.verify import Verdict, Verification, verify_records
 from capture_sdk.codec import compress, encode
 from capture_sdk.records import TurnRecord
 from tests.build import HAND, TABLE, play, seat
+from tests.site_process import PRODUCTION, manage
 
 pytestmark = pytest.mark.django_db
 
@@ -159,3 +160,11 @@ def test_it_reads_and_changes_nothing() -> None:
 def _only_reads(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
     assert sql.startswith("SELECT")
     return execute(sql, params, many, context)
+
+
+@pytest.mark.parametrize("command", ["verify_records", "rebuild_search"])
+def test_a_durable_store_that_is_down_is_one_sentence(command: str) -> None:
+    finished = manage(command, "--json", environment=PRODUCTION)
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert "the durable store failed" in finished.stderr
+    assert "Traceback" not in finished.stderr

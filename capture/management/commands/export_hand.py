@@ -27,7 +27,7 @@ class Command(HandCommand):
         except (ExchangeError, StoresUnavailable) as exc:
             raise CommandError(f"nothing was exported: {exc}") from exc
         except OSError as exc:
-            raise CommandError(f"{str(path)!r} cannot be written: {exc.strerror}") from exc
+            raise CommandError(f"{str(path)!r} cannot be written: {exc.strerror or exc}") from exc
         figures = {
             "tableId": hand[0],
             "handNumber": hand[1],
@@ -37,5 +37,8 @@ class Command(HandCommand):
             "envelopes": done.envelopes,
             "charges": done.charges,
             "missing": [each.as_json() for each in done.missing],
+            "inBuffer": None if done.in_buffer is None else [each.as_json() for each in done.in_buffer],
         }
         self.tell(figures, options)
+        if done.in_buffer:
+            self.stderr.write(f"{len(done.in_buffer)} turns are in the buffer alone: promote_hand keeps them")

@@ -28,7 +28,7 @@ class Command(FiguresCommand):
         except (ExchangeError, StoresUnavailable) as exc:
             raise CommandError(f"nothing was imported: {exc}") from exc
         except OSError as exc:
-            raise CommandError(f"{str(path)!r} cannot be read: {exc.strerror}") from exc
+            raise CommandError(f"{str(path)!r} cannot be read: {exc.strerror or exc}") from exc
         self.tell(_figures(done) | {"dryRun": options["dry_run"]}, options)
         if done.conflicts:
             raise CommandError(

@@ -28,14 +28,14 @@ def pending() -> int:
 
 
 def index_pending(limit: int) -> int:
-    """Index at most ``limit`` pinned turns that have no text yet, and their envelopes; returns how many turns.
+    """Index at most ``limit`` pinned turns without text, the newest first, and their envelopes; returns how many turns.
 
     A turn that cannot be read gets an empty text, so that it is not tried for ever. 0 means that nothing is left, or
     that what is left is in somebody else's hands.
     """
     done = 0
     while batch := min(limit - done, SEARCH_BATCH_TURNS):
-        indexed = _index(_unindexed().order_by("id")[:batch], anew=False)
+        indexed = _index(_unindexed().order_by("-id")[:batch], anew=False)
         done += indexed
         if indexed < batch:
             _index_envelopes(limit)

@@ -34,7 +34,7 @@ def index_pending(limit: int) -> int:
     that what is left is in somebody else's hands.
     """
     done = 0
-    while batch := min(limit - done, SEARCH_BATCH_TURNS):
+    while (batch := min(limit - done, SEARCH_BATCH_TURNS)) > 0:
         indexed = _index(_unindexed().order_by("-id")[:batch], anew=False)
         done += indexed
         if indexed < batch:

@@ -43,7 +43,7 @@ class HandCommand(FiguresCommand):
         parser.add_argument("table", type=given_id, metavar="TABLE", help="the table's id")
         parser.add_argument("hand", type=given_number, metavar="HAND", help="the hand's number")
         parser.add_argument(
-            "--agent", action="append", metavar="ID", help="this agent alone; may be repeated"
+            "--agent", type=given_id, action="append", metavar="ID", help="this agent alone; may be repeated"
         )
 
 

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import string
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from typing import Any
@@ -10,21 +9,16 @@ from typing import Any
 import pytest
 from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.core.management import call_command
-from django.db import OperationalError, connection, transaction
+from django.db import connection
 
-from capture import search, texts
-from capture.limits import MIB, SEARCH_TEXT_BYTES
+from capture import search
+from capture.limits import MIB
 from capture.models import AgentCallEnvelope, AgentCallRecord, AgentSearchText
 from capture.pin import promote
 from capture.search import index_pending, pending, rebuild
-from tests.build import ENVELOPE, HAND, REMAINDER, TABLE, play, seat
+from tests.build import ENVELOPE, HAND, TABLE, play, seat
 
 pytestmark = pytest.mark.django_db
-
-# Three words in eight bytes, none of them twice: nothing was found that costs a tsvector more for its size.
-_WORDS = map("".join, itertools.product(string.ascii_lowercase + string.digits, repeat=3))
-MANY_WORDS = " ".join(f"{one}-{other}" for one, other in itertools.pairwise(itertools.islice(_WORDS, 40_000)))
-LONG = MANY_WORDS + " " + " ".join(f"{number}x-{number}y" for number in range(10**6, 10**6 + 10_000))
 
 
 def keep(index: int = 1, agent: str = "a", **options: Any) -> None:
@@ -52,25 +46,6 @@ def test_a_pin_writes_no_text_and_is_pending(buffer: Any) -> None:
     assert pending() == 1
 
 
-def test_each_part_has_its_text_and_an_envelope_has_it_once(buffer: Any) -> None:
-    keep(1, reasoning="because", response="fold", knowledge={"näme": "♠"})
-    keep(2, reasoning="because", response="fold", knowledge={"näme": "♠"})
-    assert (index_pending(10), pending()) == (2, 0)
-    wanted = {"response": "fold", "reasoning": "because", "knowledge": '{"näme": "♠"}'}
-    assert parts() == wanted | {"prompt": REMAINDER, "envelope": ENVELOPE}
-    assert AgentSearchText.objects.filter(part="envelope").count() == 1
-
-
-def test_what_was_not_captured_has_no_text(buffer: Any) -> None:
-    at = seat("a")
-    with at.turn(1) as turn:
-        turn.response("")
-    assert at.client.flush(5)
-    promote(TABLE, HAND, agent_id="a", by="test")
-    index_pending(10)
-    assert parts() == {"prompt": "", "response": ""}
-
-
 def test_only_so_many_turns_are_indexed_at_once(buffer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "SEARCH_BATCH_TURNS", 2)
     for index in range(7):
@@ -82,56 +57,6 @@ def test_only_so_many_turns_are_indexed_at_once(buffer: Any, monkeypatch: pytest
         1,
         0,
     ]
-
-
-@pytest.mark.parametrize("text", ["nul\x00end", "half \ud83d end", b"\xff\x00end"])
-def test_what_a_text_column_refuses_is_replaced(buffer: Any, text: str | bytes) -> None:
-    keep(envelope=text, remainder=text, response=text)
-    assert index_pending(1) == 1
-    found = parts()
-    assert {found[part][-3:] for part in ("envelope", "prompt", "response")} == {"end"}
-    assert not any("\x00" in each for each in found.values())
-
-
-@pytest.mark.parametrize("letter", ["x", "ä", "♠", "🂡", "\x00", "\ud83d"])
-def test_a_long_text_ends_at_the_limit_between_two_characters(buffer: Any, letter: str) -> None:
-    keep(remainder="ab" + letter * MIB, response="short")
-    index_pending(1)
-    text = AgentSearchText.objects.get(part="prompt")
-    assert SEARCH_TEXT_BYTES - 4 < len(text.text.encode()) <= SEARCH_TEXT_BYTES
-    assert (text.is_cut, len(set(text.text[2:]))) == (True, 1)
-    assert not AgentSearchText.objects.get(part="response").is_cut
-
-
-def test_a_text_just_as_long_as_the_limit_is_whole(buffer: Any) -> None:
-    keep(response="x" * SEARCH_TEXT_BYTES)
-    index_pending(1)
-    text = AgentSearchText.objects.get(part="response")
-    assert (len(text.text), text.is_cut) == (SEARCH_TEXT_BYTES, False)
-
-
-def test_the_most_words_that_fit_into_the_limit_are_indexed_whole(buffer: Any) -> None:
-    keep(response=MANY_WORDS[:SEARCH_TEXT_BYTES])
-    index_pending(1)
-    text = AgentSearchText.objects.get(part="response")
-    assert (len(text.text), text.is_cut) == (SEARCH_TEXT_BYTES, False)
-
-
-def test_a_text_that_postgres_refuses_is_cut_until_it_fits(
-    buffer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(texts, "SEARCH_TEXT_BYTES", MIB)
-    keep(response=LONG, remainder=LONG, reasoning="because")
-    assert (index_pending(1), pending()) == (1, 0)
-    text = AgentSearchText.objects.get(part="response")
-    assert (len(text.text), text.is_cut) == (len(LONG) // 2, True)
-    assert LONG.startswith(text.text)
-    assert parts()["reasoning"] == "because"
-
-
-def test_the_refusal_is_postgres_own(buffer: Any) -> None:
-    with pytest.raises(OperationalError, match="too long for tsvector"), transaction.atomic():
-        AgentSearchText.objects.create(env_hash="e" * 64, part="envelope", text=LONG, is_cut=False)
 
 
 def test_a_turn_that_cannot_be_read_is_not_tried_for_ever(buffer: Any) -> None:

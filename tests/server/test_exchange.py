@@ -24,22 +24,19 @@ def kept(buffer: Any) -> None:
 @pytest.mark.usefixtures("kept")
 def test_a_hand_comes_back_byte_for_byte(tmp_path: Path) -> None:
     before = stored()
-    assert export(tmp_path) == {
-        "tableId": TABLE,
-        "handNumber": HAND,
-        "file": str(tmp_path / "hand.zip"),
-        "agents": ["a", "b"],
-        "turns": 3,
-        "envelopes": 3,
-        "charges": 4,
-        "missing": [],
-        "inBuffer": [],
-    }
+    export(tmp_path)
     wipe()
     answer = take(tmp_path)
     assert stored() == before
     assert (answer["turns"], answer["prompts"]["verified"]) == ({"inserted": 3, "present": 0}, 3)
     assert AgentHand.objects.get().fallbacks == 1
+
+
+@pytest.mark.usefixtures("kept")
+def test_an_export_tells_what_the_file_holds(tmp_path: Path) -> None:
+    where = {"tableId": TABLE, "handNumber": HAND, "file": str(tmp_path / "hand.zip"), "agents": ["a", "b"]}
+    holds = {"turns": 3, "envelopes": 3, "charges": 4, "missing": [], "inBuffer": []}
+    assert export(tmp_path) == where | holds
 
 
 @pytest.mark.parametrize("text", ["nul\x00", "half \ud83d", "\u202e\x1b[2J", "♠🂡" * 1000, "{}", ""])

@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,16 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         take(tmp_path)
 
 
+def import_or_pin(path: Path, place: int) -> int:
+    """One of several threads; returns how many turns it inserted."""
+    try:
+        if place % 2:
+            return promote(TABLE, HAND, agent_id="a", by="test").inserted
+        return import_hand(path / "hand.zip", by="test").records.inserted
+    finally:
+        connection.close()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_imports_and_pins_at_once_count_each_turn_once(buffer: Any, tmp_path: Path) -> None:
     at = seat("a")
@@ -188,15 +199,6 @@ def test_imports_and_pins_at_once_count_each_turn_once(buffer: Any, tmp_path: Pa
     export(tmp_path)
     before = stored()
     wipe()
-
-    def work(place: int) -> int:
-        try:
-            if place % 2:
-                return promote(TABLE, HAND, agent_id="a", by="test").inserted
-            return import_hand(tmp_path / "hand.zip", by="test").records.inserted
-        finally:
-            connection.close()
-
     with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(work, range(4))) == [0, 0, 0, 20]
+        assert sorted(pool.map(partial(import_or_pin, tmp_path), range(4))) == [0, 0, 0, 20]
     assert (stored()[0].keys(), stored()[1:]) == (before[0].keys(), before[1:])

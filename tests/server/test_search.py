@@ -3,6 +3,7 @@
 import itertools
 import json
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from io import StringIO
 from typing import Any
 
@@ -122,6 +123,14 @@ def test_the_command_tells_what_it_made(buffer: Any) -> None:
     assert json.loads(out.getvalue()) == {"turns": 1, "envelopes": 1, "cut": 1, "pending": 0}
 
 
+def index_or_rebuild(work: str, place: int) -> int:
+    """One of several threads."""
+    try:
+        return anew() if work == "rebuild" or (work == "both" and place) else index_pending(100)
+    finally:
+        connection.close()
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("work", ["index", "rebuild", "both"])
 def test_two_at_once_leave_every_turn_with_its_text_once(buffer: Any, work: str, monkeypatch: Any) -> None:
@@ -129,15 +138,8 @@ def test_two_at_once_leave_every_turn_with_its_text_once(buffer: Any, work: str,
     for index in range(20):
         play(seat("a"), index, envelope=f"{ENVELOPE}{index % 4}")
     promote(TABLE, HAND, agent_id="a", by="test")
-
-    def run(place: int) -> int:
-        try:
-            return anew() if work == "rebuild" or (work == "both" and place) else index_pending(100)
-        finally:
-            connection.close()
-
     with ThreadPoolExecutor(3) as pool:
-        list(pool.map(run, range(3)))
+        list(pool.map(partial(index_or_rebuild, work), range(3)))
     assert pending() == 0
     assert AgentSearchText.objects.filter(part="prompt").count() == 20
     assert AgentSearchText.objects.filter(part="envelope").count() == 4

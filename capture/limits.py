@@ -78,3 +78,37 @@ CLOCK_SECONDS: Final = 2.0
 SERVICE_KEY_LENGTH: Final = 24
 # Different characters in one: 24 random hex digits have fewer 3 times in 100,000.
 SERVICE_KEY_VARIETY: Final = 8
+
+# Turns whose text is made in one transaction: a rebuild that is stopped loses a second of work.
+SEARCH_BATCH_TURNS: Final = 100
+
+# Rows a query of a walk over everything that is pinned: their ids and sizes alone.
+WALK_ROWS: Final = 500
+# Bytes of stored records in memory at once on such a walk; a larger one goes alone.
+WALK_BYTES: Final = 32 * MIB
+# Turns that a report names one by one; the others it counts.
+LISTED_TURNS: Final = 1_000
+
+# Bytes of an exported hand: a hundred turns of 10 MB, and far below what needs the zip64 form.
+EXPORT_FILE_BYTES: Final = 1024 * MIB
+# Turns and envelopes of an exported hand; zip's own directory holds 65,535.
+EXPORT_MEMBERS: Final = 20_000
+# Bytes of the file's directory: 200 a member.
+EXPORT_DIRECTORY_BYTES: Final = 4 * MIB
+# Bytes of its manifest's JSON, and of the charges': 800 a member.
+EXPORT_MANIFEST_BYTES: Final = 16 * MIB
+# Bytes of one record or envelope in it: a decoded one ends at 64 MiB.
+EXPORT_MEMBER_BYTES: Final = 65 * MIB
+# Values of a record's own map, its frozen parts being one each: an SDK's has dozens.
+RECORD_VALUES: Final = 100_000
+# Values of a frozen part: at most 200 MB in memory, since an empty list takes one byte.
+FROZEN_VALUES: Final = 2_000_000
+# Characters of who kept a turn: each import adds a few words.
+PINNED_BY_LENGTH: Final = 1_000
+
+# Keys a pipeline of the statistics: a few hundred small answers, or their turns' bytes.
+STATS_PIPELINE_KEYS: Final = 200
+# Turns that the statistics read, a minute's work; beyond them these stand for the others.
+STATS_READ_TURNS: Final = 100_000
+# Rows that are counted one by one; above, Postgres's own estimate is given.
+STATS_EXACT_ROWS: Final = 1_000_000

@@ -1,4 +1,4 @@
-"""Pin = promote = "Keep this hand": the only inserter of pinned turns.
+"""Pin = promote = "Keep this hand": how captured turns become durable (an import is the other way).
 
 What one agent has in the buffer is copied, with every envelope it needs, in one transaction, and read
 back and hashed before it commits. Idempotent, safe with two at once, and repeatable at any time: a later
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from capture import metrics
 from capture.buffer import Buffer, BufferedTurn, BufferUnavailable
@@ -21,6 +21,7 @@ from capture.ledger import charges_of_hand, storable
 from capture.merge import DurableTurn, prompt_status
 from capture.models import AgentCallDictionary, AgentCallEnvelope, AgentCallRecord
 from capture.pinned import pinned_turns
+from capture.seats import Seat, lock_seat
 from capture_sdk.codec import compress, dictionary_hash
 from capture_sdk.prompt import PromptStatus
 
@@ -75,8 +76,8 @@ def _promote(table_id: str, hand_number: int, agent_id: str, by: str) -> Pin:
 
 
 @transaction.atomic
-def _pin(seat: tuple[str, int, str], buffered: list[BufferedTurn], by: str) -> Pin:
-    _lock(seat)
+def _pin(seat: Seat, buffered: list[BufferedTurn], by: str) -> Pin:
+    lock_seat(seat)
     charges = [charge for charge in charges_of_hand(*seat[:2], agent_id=seat[2]) if not charge.is_fallback]
     versions = {charge.key.action_index: charge.agent_version_id for charge in charges}
     before = _count(seat)
@@ -98,9 +99,7 @@ def _pin(seat: tuple[str, int, str], buffered: list[BufferedTurn], by: str) -> P
     return Pin(_status(inserted, len(kept)), inserted, len(kept), missing)
 
 
-def _insert(
-    seat: tuple[str, int, str], rows: list[AgentCallRecord], turns: list[BufferedTurn]
-) -> dict[int, DurableTurn]:
+def _insert(seat: Seat, rows: list[AgentCallRecord], turns: list[BufferedTurn]) -> dict[int, DurableTurn]:
     """Write what is not there yet, and read back everything that is durable now."""
     AgentCallDictionary.objects.bulk_create(_dictionaries(seat, turns), ignore_conflicts=True)
     AgentCallEnvelope.objects.bulk_create(_envelopes(seat, turns), ignore_conflicts=True)
@@ -108,17 +107,11 @@ def _insert(
     return {turn.key.action_index: turn for turn in pinned_turns(*seat[:2], agent_id=seat[2])}
 
 
-def _lock(seat: tuple[str, int, str]) -> None:
-    """Two pins of one seat go one after the other, so that each can say truly what it inserted."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [repr(seat)])
-
-
-def _count(seat: tuple[str, int, str]) -> int:
+def _count(seat: Seat) -> int:
     return AgentCallRecord.objects.of_agent(*seat).count()
 
 
-def _envelopes(seat: tuple[str, int, str], turns: list[BufferedTurn]) -> list[AgentCallEnvelope]:
+def _envelopes(seat: Seat, turns: list[BufferedTurn]) -> list[AgentCallEnvelope]:
     """The envelopes that are as recorded; a damaged one is not kept as if it were good."""
     bodies: dict[str, bytes] = {}
     for turn in turns:
@@ -141,7 +134,7 @@ def _envelopes(seat: tuple[str, int, str], turns: list[BufferedTurn]) -> list[Ag
     ]
 
 
-def _dictionaries(seat: tuple[str, int, str], turns: list[BufferedTurn]) -> list[AgentCallDictionary]:
+def _dictionaries(seat: Seat, turns: list[BufferedTurn]) -> list[AgentCallDictionary]:
     """The dictionaries that the records need, as the buffer has them: with them the pin stands by itself."""
     bodies = {dictionary_hash(turn.raw): turn.dictionary for turn in turns}
     table_id, hand_number, agent_id = seat
@@ -154,7 +147,7 @@ def _dictionaries(seat: tuple[str, int, str], turns: list[BufferedTurn]) -> list
     ]
 
 
-def _row(seat: tuple[str, int, str], turn: BufferedTurn, version: str | None, by: str) -> AgentCallRecord:
+def _row(seat: Seat, turn: BufferedTurn, version: str | None, by: str) -> AgentCallRecord:
     record = turn.record
     if record is None:
         raise PinDamaged("an unreadable turn has no row")
@@ -193,7 +186,7 @@ def _is_whole(turn: DurableTurn | None) -> bool:
     return turn is not None and prompt_status(turn.record)[0] is PromptStatus.VERIFIED
 
 
-def _remove(seat: tuple[str, int, str], turns: list[BufferedTurn]) -> None:
+def _remove(seat: Seat, turns: list[BufferedTurn]) -> None:
     """Take away rows that are damaged at rest, where the buffer still has what they should be."""
     hashes = [turn.record.prompt.env_hash for turn in turns if turn.record and turn.record.prompt]
     AgentCallEnvelope.objects.of_agent(*seat).filter(env_hash__in=[each for each in hashes if each]).delete()

@@ -9,12 +9,12 @@ from typing import Any
 from capture.limits import ENVELOPE_BYTES
 from capture.merge import DurableTurn
 from capture.models import AgentCallDictionary, AgentCallEnvelope, AgentCallRecord
+from capture.seats import Seat, owner
 from capture_sdk.codec import build, decompress, dictionary_hash, envelope_hash, fields_of, unframe
 from capture_sdk.errors import RecordError
 from capture_sdk.records import TurnKey, TurnRecord
 
-Owner = tuple[str, int, str]
-Shared = Mapping[tuple[Owner, str], bytes]
+Shared = Mapping[tuple[Seat, str], bytes]
 
 
 def pinned_turns(
@@ -32,25 +32,26 @@ def pinned_turns(
 def open_rows(rows: list[AgentCallRecord]) -> list[DurableTurn]:
     """These rows as turns, whatever hands they are of."""
     envelopes = _envelopes(rows)
-    dictionaries = _dictionaries(rows)
+    dictionaries = dictionaries_of(rows)
     return [_turn(row, envelopes, dictionaries) for row in rows]
 
 
 def _envelopes(rows: Iterable[AgentCallRecord]) -> Shared:
     needed = {(owner(row), row.env_hash) for row in rows if row.env_hash is not None}
     found = AgentCallEnvelope.objects.filter(**_of(needed), env_hash__in={each for _, each in needed})
-    bodies = {(owner(row), row.env_hash): _body(bytes(row.body)) for row in found}
+    bodies = {(owner(row), row.env_hash): body_of(row) for row in found}
     return {at: body for at, body in bodies.items() if body is not None}
 
 
-def _dictionaries(rows: Iterable[AgentCallRecord]) -> Shared:
+def dictionaries_of(rows: Iterable[AgentCallRecord]) -> Shared:
+    """The stored dictionaries that these rows need, as far as they are there."""
     hashes = ((owner(row), dictionary_hash(bytes(row.record[:32]))) for row in rows)
     needed = {(at, each) for at, each in hashes if each is not None}
     found = AgentCallDictionary.objects.filter(**_of(needed), dict_hash__in={each for _, each in needed})
     return {(owner(row), row.dict_hash): bytes(row.body) for row in found}
 
 
-def _of(needed: set[tuple[Owner, str]]) -> dict[str, Any]:
+def _of(needed: set[tuple[Seat, str]]) -> dict[str, Any]:
     """A filter that the tables' indexes serve. One agent's read asks for that agent alone."""
     if len(owners := {at for at, _ in needed}) == 1:
         return dict(zip(("table_id", "hand_number", "agent_id"), next(iter(owners)), strict=True))
@@ -58,13 +59,8 @@ def _of(needed: set[tuple[Owner, str]]) -> dict[str, Any]:
     return {"table_id__in": set(tables), "hand_number__in": set(hands), "agent_id__in": set(agents)}
 
 
-def owner(row: AgentCallRecord | AgentCallEnvelope | AgentCallDictionary) -> Owner:
-    """Whose row it is: nothing is shared beyond one agent's hand."""
-    return row.table_id, row.hand_number, row.agent_id
-
-
 def _turn(row: AgentCallRecord, envelopes: Shared, dictionaries: Shared) -> DurableTurn:
-    key = TurnKey(row.table_id, row.hand_number, row.agent_id, row.action_index)
+    key = TurnKey(*owner(row), row.action_index)
     return DurableTurn(key, _record(row, key, envelopes, dictionaries), row.agent_version_id)
 
 
@@ -79,9 +75,9 @@ def _record(row: AgentCallRecord, key: TurnKey, envelopes: Shared, dictionaries:
     return record if record.key == key else None
 
 
-def _body(frame: bytes) -> bytes | None:
-    """An envelope's bytes; one that is damaged at rest is as good as gone, and is reported like that."""
+def body_of(row: AgentCallEnvelope) -> bytes | None:
+    """An envelope's own bytes. One that is damaged at rest is as good as gone, and is reported like that."""
     try:
-        return decompress(frame, ENVELOPE_BYTES)
+        return decompress(bytes(row.body), ENVELOPE_BYTES)
     except RecordError:
         return None

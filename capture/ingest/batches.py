@@ -16,9 +16,10 @@ from capture.hands import StoresUnavailable
 from capture.ingest.packing import packer
 from capture.ingest.plain import record_from_json
 from capture.ledger import record_charges
-from capture_sdk.codec import build, dictionary_hash, envelope_hash, fields_of, packed, unframe
+from capture.soundness import check_sound
+from capture.weight import light_fields
+from capture_sdk.codec import build, dictionary_hash, envelope_hash, packed, unframe
 from capture_sdk.errors import IdError, RecordError, TransportError
-from capture_sdk.keys import checked_id, checked_index
 from capture_sdk.records import Charge, TurnRecord
 from capture_sdk.transports import BLOB_NEEDED, Parcel
 from capture_sdk.wire import ENVELOPE_NEEDED, REFUSED, WRITTEN, charge_from_json, unbase64
@@ -138,16 +139,13 @@ def _content(data: bytes) -> bytes:
 
 def _record(content: bytes, item: Mapping[str, Any]) -> TurnRecord:
     """The SDK's record, its key checked. What a client claims of a hash is not believed: it is computed here."""
-    fields = fields_of(content)
+    fields = light_fields(content)
     env_hash = envelope_hash(fields)
     envelope = None if item.get("envelope") is None else unbase64("envelope", item["envelope"])
     if env_hash is not None and envelope is not None and hashlib.sha256(envelope).hexdigest() != env_hash:
         raise _Refused("bad_value", f"envelope does not hash to the record's {env_hash}")
     record = build(fields, envelope)
-    checked_id("tableId", record.key.table_id)
-    checked_index("handNumber", record.key.hand_number)
-    checked_id("agentId", record.key.agent_id)
-    checked_index("actionIndex", record.key.action_index)
+    check_sound(record)
     return record
 
 

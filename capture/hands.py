@@ -16,7 +16,7 @@ from capture.buffer import Buffer, BufferedTurn, BufferUnavailable
 from capture.durable import DurableUnavailable, ask
 from capture.ledger import charges_of_hand
 from capture.merge import CapturedTurn, DurableTurn, HandView, merge
-from capture.pinned import pinned_turns
+from capture.pins.reading import pinned_turns
 from capture_sdk.prompt import PromptStatus
 from capture_sdk.records import Charge, TurnKey
 

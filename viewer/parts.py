@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 
 from capture.merge import CapturedTurn, HandView
-from capture.pin import Pin, PinStatus
+from capture.pins.pin import Pin, PinStatus
 from capture_sdk.freeze import jsonable, unpack
 from capture_sdk.prompt import text_bytes
 

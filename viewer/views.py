@@ -5,11 +5,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from capture import hands, metrics, pin
+from capture import hands, metrics
 from capture.access import log_access
 from capture.api.views import prompt_response
 from capture.auth import KEEP, SEE, actor_of_user
 from capture.models import AccessAction
+from capture.pins import pin
 from capture.recent import recent_hands
 from capture_sdk.errors import IdError
 from capture_sdk.records import TurnKey

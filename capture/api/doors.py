@@ -27,7 +27,7 @@ from capture.api.parameters import Parameter
 from capture.auth import Caller, KeysUnavailable, caller_of_key, caller_of_user
 from capture.hands import StoresUnavailable
 from capture.limits import COMMAND_BYTES
-from capture.pin import PinDamaged
+from capture.pins.pin import PinDamaged
 from capture_sdk.errors import IdError
 
 Handler = Callable[[HttpRequest], HttpResponse]

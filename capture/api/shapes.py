@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from capture.merge import CapturedTurn, HandView, Standing
-from capture.pin import Pin
+from capture.pins.pin import Pin
 from capture.recent import HandPage, HandSummary
 from capture_sdk.freeze import jsonable, unpack
 from capture_sdk.records import Adjustment, Attempt, Charge, TurnRecord

@@ -2,7 +2,7 @@
 
 from django.http import HttpResponse
 
-from capture import hands, ingest, metrics, pin, recent
+from capture import hands, ingest, metrics, recent
 from capture.absence import Why
 from capture.access import log_access
 from capture.api import shapes
@@ -14,6 +14,7 @@ from capture.api.parameters import ACTION_INDEX, AGENT_ID, CURSOR, HAND, LIMIT
 from capture.auth import Scope
 from capture.merge import HandView
 from capture.models import AccessAction
+from capture.pins import pin
 from capture_sdk.prompt import PromptStatus
 
 

@@ -29,7 +29,7 @@ from capture.hands import StoresUnavailable
 from capture.ledger import charges_of_hand
 from capture.limits import EXPORT_MANIFEST_BYTES
 from capture.models import AccessAction, AgentCallRecord
-from capture.stored import fetched, sizes, stored_envelope, stored_record
+from capture.pins.walking import fetched, sizes, stored_envelope, stored_record
 from capture_sdk.records import Charge
 
 

@@ -21,9 +21,9 @@ from capture.hands import StoresUnavailable
 from capture.ledger import charges_of_hand, record_charges
 from capture.limits import EXPORT_MANIFEST_BYTES
 from capture.models import AccessAction
-from capture.seats import lock_seat
+from capture.pins.seats import lock_seat
+from capture.pins.verifying import Verdict, judge
 from capture.soundness import sound_record
-from capture.verify import Verdict, judge
 from capture.weight import light_fields
 from capture_sdk.codec import unframe
 from capture_sdk.errors import RecordError

@@ -10,7 +10,7 @@ from capture.exchange.manifest import EnvelopeEntry, Manifest, RecordEntry
 from capture.ledger import storable
 from capture.limits import PINNED_BY_LENGTH
 from capture.models import AgentCallEnvelope, AgentCallRecord
-from capture.stored import stand_alone, stored_envelope
+from capture.pins.walking import stand_alone, stored_envelope
 from capture_sdk.codec import compress, unframe
 from capture_sdk.errors import RecordError
 from capture_sdk.records import TurnRecord

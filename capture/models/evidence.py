@@ -27,7 +27,7 @@ class HandQuerySet(models.QuerySet[Row]):
 class AgentCallRecord(models.Model):
     """A pinned turn. ``record`` is the captured record exactly as the buffer held it; the rest finds it.
 
-    It may need one of the hand's ``AgentCallDictionary`` rows: ``capture.pinned`` puts both together.
+    It may need one of the hand's ``AgentCallDictionary`` rows: ``capture.pins.reading`` puts both together.
 
     Unique on table, hand, agent and action index: two agents can share an action index.
     """

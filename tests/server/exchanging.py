@@ -10,8 +10,8 @@ from django.core.management import call_command
 from capture.ledger import charges_of_hand
 from capture.limits import MIB
 from capture.models import AgentCallEnvelope, AgentCallRecord, AgentHand, AgentInferenceCharge
-from capture.pin import promote
-from capture.stored import stand_alone
+from capture.pins.pin import promote
+from capture.pins.walking import stand_alone
 from capture_sdk.codec import decompress, unframe
 from tests.build import ENVELOPE, HAND, TABLE, fall_back, play, seat
 

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from capture.exchange import export_hand
 from capture.exchange.archive import ArchiveWriter
 from capture.models import AgentAccess, AgentCallEnvelope, AgentCallRecord, AgentInferenceCharge
-from capture.pin import promote
+from capture.pins.pin import promote
 from tests.build import HAND, TABLE, play, seat
 from tests.server.exchanging import wipe
 

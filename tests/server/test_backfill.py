@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from capture import backfill
-from capture.backfill import Backfilled, backfill_versions
 from capture.hands import get_hand_turns
 from capture.ledger import record_charges
 from capture.models import AgentCallRecord
-from capture.pin import promote
+from capture.pins import backfill
+from capture.pins.backfill import Backfilled, backfill_versions
+from capture.pins.pin import promote
 from tests.build import HAND, TABLE, seat
 from tests.charges import charge, pinned_turn
 

@@ -8,7 +8,7 @@ import pytest
 from capture.absence import Why
 from capture.hands import get_hand_all
 from capture.merge import HandState, Source
-from capture.pin import promote
+from capture.pins.pin import promote
 from capture.recent import recent_hands
 from tests.build import HAND, TABLE, play, seat
 

@@ -13,7 +13,7 @@ from django.db import connection
 
 from capture.exchange import import_hand
 from capture.models import AgentAccess, AgentCallEnvelope, AgentCallRecord
-from capture.pin import promote
+from capture.pins.pin import promote
 from capture_sdk.codec import compress
 from tests.build import HAND, TABLE, play, seat
 from tests.server.exchanging import export, keep, keep_a_hand, stored, take, wipe

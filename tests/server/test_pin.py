@@ -10,7 +10,7 @@ from capture.hands import StoresUnavailable, get_hand_all, get_hand_turns
 from capture.ledger import record_charges
 from capture.merge import HandState, Source
 from capture.models import AgentCallEnvelope, AgentCallRecord
-from capture.pin import PinStatus, promote
+from capture.pins.pin import PinStatus, promote
 from capture_sdk.codec import compress
 from tests.build import ENVELOPE, HAND, TABLE, fall_back, play, seat
 

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from capture.hands import get_hand_turns
-from capture.pin import promote
+from capture.pins.pin import promote
 from capture_sdk.keys import agents_key, hand_key, turn_key
 from tests.build import HAND, TABLE, play, seat
 

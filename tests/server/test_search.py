@@ -12,11 +12,11 @@ from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.core.management import call_command
 from django.db import connection
 
-from capture import search
 from capture.limits import MIB
 from capture.models import AgentCallEnvelope, AgentCallRecord, AgentSearchText
-from capture.pin import promote
-from capture.search import index_pending, pending, rebuild
+from capture.pins.pin import promote
+from capture.search import index as search
+from capture.search.index import index_pending, pending, rebuild
 from tests.build import ENVELOPE, HAND, TABLE, play, seat
 
 pytestmark = pytest.mark.django_db

@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from capture.models import AgentInferenceCharge
-from capture.pin import promote
-from capture.search import index_pending
+from capture.pins.pin import promote
+from capture.search.index import index_pending
 from capture.stats import durable
 from tests.build import HAND, TABLE, fall_back, play, seat
 from tests.site_process import PRODUCTION, manage

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.db import OperationalError, transaction
 
-from capture import texts
 from capture.limits import MIB, SEARCH_TEXT_BYTES
 from capture.models import AgentSearchText
-from capture.pin import promote
-from capture.search import index_pending, pending
+from capture.pins.pin import promote
+from capture.search import texts
+from capture.search.index import index_pending, pending
 from tests.build import ENVELOPE, HAND, REMAINDER, TABLE, play, seat
 
 pytestmark = pytest.mark.django_db

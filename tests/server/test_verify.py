@@ -8,11 +8,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from capture import stored
 from capture.limits import MIB
 from capture.models import AgentCallEnvelope, AgentCallRecord
-from capture.pin import promote
-from capture.verify import Verdict, Verification, verify_records
+from capture.pins import walking as stored
+from capture.pins.pin import promote
+from capture.pins.verifying import Verdict, Verification, verify_records
 from capture_sdk.codec import compress, encode
 from capture_sdk.records import TurnRecord
 from tests.build import HAND, TABLE, play, seat
@@ -129,7 +129,7 @@ def test_the_walk_holds_no_more_than_its_limit(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.usefixtures("kept")
 def test_what_is_listed_is_bounded_and_the_rest_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("capture.verify.LISTED_TURNS", 1)
+    monkeypatch.setattr("capture.pins.verifying.LISTED_TURNS", 1)
     AgentCallRecord.objects.update(record=b"\x01")
     found = verify()
     assert (len(found.findings), found.unlisted, found.counts[Verdict.UNREADABLE]) == (1, 3, 4)

@@ -4,8 +4,8 @@ from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
-from capture.backfill import backfill_versions
 from capture.management.report import ReportCommand
+from capture.pins.backfill import backfill_versions
 
 
 class Command(ReportCommand):

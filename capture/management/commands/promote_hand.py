@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from capture.hands import StoresUnavailable
-from capture.keeping import AgentPin, HandPin, keep_hand
 from capture.management.figures import HandCommand, actor
+from capture.pins.keeping import AgentPin, HandPin, keep_hand
 
 
 class Command(HandCommand):

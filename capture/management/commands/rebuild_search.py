@@ -4,8 +4,8 @@ from typing import Any
 
 from capture.management.figures import FiguresCommand
 from capture.models import AgentSearchText
-from capture.search import pending, rebuild
-from capture.verify import count_records
+from capture.pins.verifying import count_records
+from capture.search.index import pending, rebuild
 
 
 class Command(FiguresCommand):

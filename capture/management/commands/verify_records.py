@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from capture.management.figures import FiguresCommand, given_id, given_number
-from capture.verify import Verdict, Verification, count_records, verify_records
+from capture.pins.verifying import Verdict, Verification, count_records, verify_records
 
 
 class Command(FiguresCommand):

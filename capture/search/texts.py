@@ -9,7 +9,7 @@ from psycopg.errors import ProgramLimitExceeded
 from capture.ledger import storable
 from capture.limits import SEARCH_TEXT_BYTES
 from capture.models import AgentCallRecord, AgentSearchText
-from capture.stored import stored_record
+from capture.pins.walking import stored_record
 from capture_sdk.freeze import jsonable, unpack
 from capture_sdk.records import TurnRecord
 

@@ -14,9 +14,9 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from capture.limits import SEARCH_BATCH_TURNS
 from capture.models import AgentCallEnvelope, AgentCallRecord, AgentSearchText
-from capture.pinned import body_of
-from capture.stored import fetched, sizes
-from capture.texts import envelope_text, insert_texts, turn_texts
+from capture.pins.reading import body_of
+from capture.pins.walking import fetched, sizes
+from capture.search.texts import envelope_text, insert_texts, turn_texts
 
 _OF_TURN = AgentSearchText.objects.filter(record=OuterRef("pk"))
 _OF_ENVELOPE = AgentSearchText.objects.filter(env_hash=OuterRef("env_hash"))

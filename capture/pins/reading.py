@@ -9,7 +9,7 @@ from typing import Any
 from capture.limits import ENVELOPE_BYTES
 from capture.merge import DurableTurn
 from capture.models import AgentCallDictionary, AgentCallEnvelope, AgentCallRecord
-from capture.seats import Seat, owner
+from capture.pins.seats import Seat, owner
 from capture_sdk.codec import build, decompress, dictionary_hash, envelope_hash, fields_of, unframe
 from capture_sdk.errors import RecordError
 from capture_sdk.records import TurnKey, TurnRecord

@@ -12,7 +12,7 @@ from functools import lru_cache
 from capture.limits import LISTED_TURNS
 from capture.merge import prompt_status
 from capture.models import AgentCallRecord
-from capture.stored import key_of, stored_envelope, stored_record, walk_records
+from capture.pins.walking import key_of, stored_envelope, stored_record, walk_records
 from capture_sdk.records import TurnKey, TurnRecord
 
 _ENVELOPES_HELD = 4  # pins of one seat lie together: their next turn mostly needs the same one

@@ -8,8 +8,8 @@ from django.db.models.functions import Length
 
 from capture.limits import WALK_BYTES, WALK_ROWS
 from capture.models import AgentCallEnvelope, AgentCallRecord
-from capture.pinned import body_of, dictionaries_of
-from capture.seats import Seat, owner
+from capture.pins.reading import body_of, dictionaries_of
+from capture.pins.seats import Seat, owner
 from capture.soundness import sound_record
 from capture_sdk.codec import dictionary_hash, standalone
 from capture_sdk.errors import RecordError

@@ -20,12 +20,12 @@ from capture.hands import StoresUnavailable
 from capture.ledger import charges_of_hand, storable
 from capture.merge import DurableTurn, prompt_status
 from capture.models import AgentCallDictionary, AgentCallEnvelope, AgentCallRecord
-from capture.pinned import pinned_turns
-from capture.seats import Seat, lock_seat
+from capture.pins.reading import pinned_turns
+from capture.pins.seats import Seat, lock_seat
 from capture_sdk.codec import compress, dictionary_hash
 from capture_sdk.prompt import PromptStatus
 
-_log = logging.getLogger("capture.pin")
+_log = logging.getLogger("capture.pins.pin")
 
 
 class PinStatus(StrEnum):

@@ -10,7 +10,7 @@ from capture.absence import MissingTurn
 from capture.access import log_access
 from capture.hands import StoresUnavailable, get_hand_all
 from capture.models import AccessAction
-from capture.pin import Pin, PinDamaged, promote
+from capture.pins.pin import Pin, PinDamaged, promote
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,14 @@ def turn_address(request: HttpRequest) -> TurnKey:
     return TurnKey(table_id, hand_number, agent_id, _number("Action index", given.get("actionIndex", "")))
 
 
+def shown_address(given: QueryDict, hand: tuple[str, int]) -> TurnKey | None:
+    """The turn of a hand that is to be shown in full; None where none is named. Raises IdError."""
+    if not given.get("agentId") and not given.get("actionIndex"):
+        return None
+    agent_id = checked_id("Agent id", given.get("agentId", ""))
+    return TurnKey(*hand, agent_id, _number("Action index", given.get("actionIndex", "")))
+
+
 def cursor_address(given: QueryDict) -> int | None:
     """Where to go on in the list; None for its beginning. Raises IdError."""
     before = given.get("before", "")

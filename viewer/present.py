@@ -125,11 +125,17 @@ class Row:
         return None if whole is None else len(whole)
 
     @cached_property
+    def known(self) -> object:
+        """What the agent knew, thawed; None when that was not captured."""
+        frozen = self.record.knowledge if self.record is not None else None
+        return None if frozen is None else unpack(frozen)
+
+    @cached_property
     def knew(self) -> list[Item] | None:
         """What the agent knew, item by item; None when that was not captured."""
         if self.record is None or self.record.knowledge is None:
             return None
-        known = unpack(self.record.knowledge)
+        known = self.known
         pairs = known.items() if isinstance(known, dict) else [("knowledge", known)]
         return [_item(str(name), value) for name, value in pairs]
 
@@ -203,6 +209,15 @@ def completeness(view: HandView) -> str:
         return f"{agents} · {', '.join(parts)} · the ledger could not be asked, so more may be missing"
     total = view.expected.turns + view.expected.fallbacks
     return f"{agents} · {total} inferences in the ledger: {', '.join(parts)}"
+
+
+def chosen(every: Sequence[Row], key: TurnKey | None) -> Row | None:
+    """The row to show in full: the one that is named, else the first that stands out, else the first captured."""
+    if key is not None:
+        return next((row for row in every if row.key == key), None)
+    odd = (row for row in every if row.kind == "clamped")
+    captured = (row for row in every if row.turn is not None)
+    return next(odd, None) or next(captured, None) or next(iter(every), None)
 
 
 def prompt_parts(turn: CapturedTurn, *, whole: bool) -> tuple[Excerpt | None, Excerpt | None]:

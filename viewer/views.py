@@ -16,8 +16,9 @@ from capture_sdk.errors import IdError
 from capture_sdk.records import TurnKey
 from viewer import parts
 from viewer.access import framed, staff_page
-from viewer.addresses import cursor_address, hand_address, hand_query, turn_address
-from viewer.present import completeness, prompt_parts, rows
+from viewer.addresses import cursor_address, hand_address, hand_query, shown_address, turn_address
+from viewer.present import chosen, completeness, prompt_parts, rows
+from viewer.strip import streets
 from viewer.visible import plain
 
 PAGE = 50
@@ -35,9 +36,10 @@ def recent(request: HttpRequest) -> HttpResponse:
 
 @staff_page(SEE)
 def hand(request: HttpRequest) -> HttpResponse:
-    """One hand: the strip, the list, and each turn as Knew → Told → Answered → Sent."""
+    """One hand: the strip, the list, and one turn in full as Knew → Told → Answered → Sent."""
     try:
         table_id, hand_number = hand_address(request.GET)
+        key = shown_address(request.GET, (table_id, hand_number))
     except IdError as exc:
         return _bad_address(request, exc)
     view = hands.get_hand_all(table_id, hand_number)
@@ -45,8 +47,17 @@ def hand(request: HttpRequest) -> HttpResponse:
     log_access(
         AccessAction.READ, actor=actor_of_user(request.user), hand=(table_id, hand_number), agents=view.agents
     )
-    context = {"view": view, "rows": rows(view), "sentence": completeness(view)}
-    return framed(request, "viewer/hand.html", context | {"may_keep": request.user.has_perm(KEEP)})
+    every = rows(view)
+    context = {
+        "view": view,
+        "rows": every,
+        "shown": chosen(every, key),
+        "named": key,
+        "streets": streets(every),
+    }
+    context |= {"sentence": completeness(view), "may_keep": request.user.has_perm(KEEP)}
+    is_part = request.headers.get("HX-Request") == "true"
+    return framed(request, "viewer/_shown.html" if is_part else "viewer/hand.html", context)
 
 
 @staff_page(KEEP, method="POST")

@@ -48,18 +48,26 @@
     return target.closest("input, textarea, select, [contenteditable]") !== null;
   }
 
-  // j and k go to the next and the previous turn below the one that is at the top of the window.
+  // j and k open the next and the previous turn of the list.
   function step(direction) {
-    const turns = [...document.querySelectorAll("[data-turn]")];
-    if (!turns.length) return;
-    const focused = turns.indexOf(document.activeElement.closest("[data-turn]"));
-    const next = turns[Math.min(Math.max(focused + direction, 0), turns.length - 1)];
-    next.focus({ preventScroll: true });
-    next.scrollIntoView({ block: "start" });
-    for (const link of document.querySelectorAll(".turns a")) {
-      if (link.hash === "#" + next.id) link.setAttribute("aria-current", "true");
+    const links = [...document.querySelectorAll(".turns a[data-leads]")];
+    if (!links.length) return;
+    const here = links.findIndex((link) => link.hasAttribute("aria-current"));
+    const next = links[Math.min(Math.max(here + direction, 0), links.length - 1)];
+    if (next !== links[here]) next.click();
+  }
+
+  // After a turn was fetched: the list and the strip point to it, and reading goes on there.
+  function arrived() {
+    const turn = document.querySelector("#shown [data-turn]");
+    if (!turn) return;
+    for (const link of document.querySelectorAll("[data-leads]")) {
+      if (link.dataset.leads === turn.id) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
+    document.querySelector(".turns a[aria-current]")?.scrollIntoView({ block: "nearest" });
+    turn.focus({ preventScroll: true });
+    if (turn.getBoundingClientRect().top < 0) turn.scrollIntoView({ block: "start" });
   }
 
   document.addEventListener("click", (event) => {
@@ -71,6 +79,8 @@
     if (event.key === "j") step(1);
     else if (event.key === "k") step(-1);
   });
+  document.addEventListener("htmx:afterSwap", (event) => { if (event.target.id === "shown") arrived(); });
+  document.addEventListener("htmx:historyRestore", arrived);
   document.body.append(live);
   document.querySelectorAll("details[data-remember]").forEach(remember);
 })();

@@ -16,8 +16,9 @@ pytestmark = pytest.mark.django_db
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u202e\x1b[31m\x00\u200b\ud83d"
 
 
-def page(log_in: LogIn, table: str = TABLE, hand: int = HAND) -> str:
-    query = urlencode({"tableId": table, "handNumber": hand})
+def page(log_in: LogIn, table: str = TABLE, hand: int = HAND, **turn: Any) -> str:
+    """The hand's page; ``agentId`` and ``actionIndex`` choose the turn that is shown in full."""
+    query = urlencode({"tableId": table, "handNumber": hand} | turn)
     return log_in("kim").get(f"/agent-capture/hand?{query}").content.decode()
 
 
@@ -75,11 +76,38 @@ def test_a_hand_says_how_complete_it_is(buffer: Any, log_in: LogIn) -> None:
     shown = text(page(log_in))
     assert "1 agent · 3 inferences in the ledger: 1 captured, 1 fallback, 1 missing (gone)" in shown
     assert "PARTLY LIVE 1 of 2" in shown
-    assert "no longer in the buffer" in shown
+    assert "no longer in the buffer" in text(page(log_in, agentId="river-rat", actionIndex=2))
 
 
 def test_a_hand_nobody_knows_is_not_an_empty_one(log_in: LogIn) -> None:
     assert "Nothing is known of this hand" in text(page(log_in))
+
+
+def test_a_turn_is_shown_by_its_address_and_the_one_that_stands_out_without_one(
+    buffer: Any, log_in: LogIn
+) -> None:
+    at = seat()
+    play(at, 1, response="the first answer")
+    play(at, 2, response="the odd answer", sent={"action": "raise", "amount": 100})
+    assert "the odd answer" in page(log_in)
+    first = page(log_in, agentId="river-rat", actionIndex=1)
+    assert ("the first answer" in first, "the odd answer" in first) == (True, False)
+    assert "Nothing is known of turn 9" in page(log_in, agentId="river-rat", actionIndex=9)
+
+
+def test_a_part_of_the_page_is_the_turn_alone(buffer: Any, log_in: LogIn) -> None:
+    play(seat(), 1)
+    query = urlencode({"tableId": TABLE, "handNumber": HAND, "agentId": "river-rat", "actionIndex": 1})
+    part = log_in("vera").get(f"/agent-capture/hand?{query}", headers={"HX-Request": "true"}).content.decode()
+    assert part.strip().startswith("<article")
+
+
+def test_streets_are_told_by_what_the_agents_knew(buffer: Any, log_in: LogIn) -> None:
+    at = seat()
+    for index, board in enumerate(([], ["Kh", "7d", "2c"], ["Kh", "7d", "2c"], ["Kh", "7d", "2c", "Js"])):
+        play(at, index, knowledge={"state": {"board": board}})
+    shown = text(page(log_in))
+    assert re.search(r"Preflop .*0.* Flop Kh 7d 2c .*1.*2.* Turn Kh 7d 2c Js .*3", shown)
 
 
 def test_the_four_parts_stand_in_the_loops_order(buffer: Any, log_in: LogIn) -> None:
@@ -158,7 +186,7 @@ def test_what_was_kept_is_there_when_the_buffer_is_empty(buffer: Any, log_in: Lo
 def test_agents_whose_ids_begin_alike_have_anchors_of_their_own(buffer: Any, log_in: LogIn) -> None:
     for last in "ab":
         play(seat("the same beginning of an id " + last), 1)
-    assert len(set(re.findall(r'<article class="turn" id="([^"]+)"', page(log_in)))) == 2
+    assert len(set(re.findall(r'data-leads="([^"]+)"', page(log_in)))) == 2
 
 
 def test_a_single_failed_attempt_is_shown_with_all_that_came(buffer: Any, log_in: LogIn) -> None:

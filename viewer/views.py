@@ -17,11 +17,13 @@ from capture_sdk.records import TurnKey
 from viewer import parts
 from viewer.access import framed, staff_page
 from viewer.addresses import cursor_address, hand_address, hand_query, shown_address, turn_address
+from viewer.lines import found_lines
 from viewer.present import chosen, completeness, prompt_parts, rows
 from viewer.strip import streets
 from viewer.visible import plain
 
 PAGE = 50
+LONGEST_FIND = 200
 
 
 @staff_page(SEE)
@@ -97,8 +99,10 @@ def prompt(request: HttpRequest) -> HttpResponse:
     _log_turn(request, AccessAction.PROMPT, key)
     context: dict[str, object] = {"key": key, "turn": turn, "view": view}
     if turn is not None:
-        envelope, remainder = prompt_parts(turn, whole=request.GET.get("whole") == "1")
+        find = request.GET.get("find", "")[:LONGEST_FIND]
+        envelope, remainder = prompt_parts(turn, whole=request.GET.get("whole") == "1" or bool(find))
         context |= {"envelope": envelope, "remainder": remainder, "sharing": parts.sharing(view, turn)}
+        context |= {"find": find, "found": found_lines((envelope, remainder), find)}
     is_part = request.headers.get("HX-Request") == "true"
     template = "viewer/_prompt.html" if is_part else "viewer/prompt.html"
     return framed(request, template, context, status=200 if turn is not None or is_part else 404)

@@ -24,6 +24,7 @@ class Piece:
 
     text: str
     name: str | None = None
+    is_found: bool = False  # whether it is what a reader looks for
 
 
 def pieces(text: str | bytes) -> Iterator[Piece]:

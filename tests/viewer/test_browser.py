@@ -40,9 +40,9 @@ def test_from_the_admin_card_to_a_hand_to_its_prompt(hand: None, look: Look) -> 
     page.get_by_role("link", name=f"{TABLE}:{HAND}").click()
     turn = page.locator("article").first
     turn.locator("details.prompt > summary").click()
-    expect(turn.locator("pre.remainder")).to_have_text(REMAINDER)
+    expect(turn.locator("pre[aria-label=Remainder]")).to_have_text(REMAINDER)
     turn.locator("details.envelope > summary").click()
-    expect(turn.locator("details.envelope pre")).to_have_text(ENVELOPE)
+    expect(turn.locator("pre[aria-label=Envelope]")).to_have_text(ENVELOPE)
 
 
 def test_the_badges_of_a_hand(hand: None, look: Look) -> None:
@@ -66,7 +66,7 @@ def test_kept_and_flushed_and_still_there(hand: None, buffer: Any, look: Look) -
     page.goto(HAND_PAGE)
     expect(page.locator("h1 ~ .chip").first).to_have_text("PINNED 3 of 4")
     page.locator("details.prompt > summary").first.click()
-    expect(page.locator("pre.remainder").first).to_have_text(REMAINDER)
+    expect(page.locator("pre[aria-label=Remainder]").first).to_have_text(REMAINDER)
 
 
 @pytest.mark.parametrize("table", ["line\nend", "carriage\r\nreturn", "a&b=c #1"])
@@ -129,7 +129,7 @@ def test_everything_is_reached_without_javascript(hand: None, look: Look) -> Non
     page = look("kim", HAND_PAGE, java_script_enabled=False)
     page.locator("details.prompt > summary").first.click()
     page.get_by_role("link", name="Open the prompt on a page of its own").first.click()
-    expect(page.locator("pre.remainder")).to_have_text(REMAINDER)
+    expect(page.locator("pre[aria-label=Remainder]")).to_have_text(REMAINDER)
     page.goto(HAND_PAGE)
     page.get_by_role("button", name="Keep this hand").click()
     expect(page.locator(".messagelist")).to_contain_text("Kept 2")
@@ -155,7 +155,7 @@ def test_nothing_recorded_runs_or_leaves(buffer: Any, look: Look) -> None:
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
     page.goto(HAND_PAGE)
     page.locator("details.prompt > summary").click()
-    expect(page.locator("pre.remainder")).to_contain_text("<script>alert(1)</script>")
+    expect(page.locator("pre[aria-label=Remainder]")).to_contain_text("<script>alert(1)</script>")
     origin = page.evaluate("location.origin")
     assert all(url.startswith(origin) for url in asked)
     assert page.locator("article img, article script").count() == 0

@@ -9,6 +9,8 @@ from django.utils.http import urlencode
 from capture_sdk.records import TurnKey
 from viewer import visible as showing
 from viewer.addresses import hand_query as hand_address_query
+from viewer.lines import Numbered
+from viewer.lines import numbered as numbered_lines
 
 register = template.Library()
 
@@ -17,6 +19,12 @@ register = template.Library()
 def visible(text: str | bytes) -> Iterable[showing.Piece]:
     """A recorded text in pieces, its invisible characters marked."""
     return showing.pieces(text)
+
+
+@register.filter
+def numbered(text: str | bytes, wanted: str = "") -> Numbered:
+    """A recorded text line by line, what is looked for marked."""
+    return numbered_lines(text, wanted)
 
 
 @register.filter

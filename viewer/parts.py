@@ -10,13 +10,15 @@ from django.http import HttpResponse
 from capture.merge import CapturedTurn, HandView
 from capture.pins.pin import Pin, PinStatus
 from capture_sdk.freeze import jsonable, unpack
-from capture_sdk.prompt import text_bytes
+from capture_sdk.prompt import Prompt, text_bytes
 
 
 class Part(StrEnum):
     """What can be downloaded of a turn."""
 
     PROMPT = "prompt"
+    ENVELOPE = "envelope"
+    REMAINDER = "remainder"
     RESPONSE = "response"
     REASONING = "reasoning"
     KNOWLEDGE = "knowledge"
@@ -25,6 +27,8 @@ class Part(StrEnum):
 
 SUFFIX: Final = {
     Part.PROMPT: "bin",
+    Part.ENVELOPE: "bin",
+    Part.REMAINDER: "bin",
     Part.RESPONSE: "bin",
     Part.REASONING: "bin",
     Part.KNOWLEDGE: "json",
@@ -37,13 +41,19 @@ def raw_bytes(turn: CapturedTurn, part: Part) -> bytes | None:
     record = turn.record
     if record is None:
         return None
-    if part is Part.PROMPT:
-        return record.prompt.whole() if record.prompt is not None else None
+    if part in (Part.PROMPT, Part.ENVELOPE, Part.REMAINDER):
+        return _prompt_bytes(record.prompt, part) if record.prompt is not None else None
     if part in (Part.RESPONSE, Part.REASONING):
         text = record.response if part is Part.RESPONSE else record.reasoning
         return None if text is None else text_bytes(text)
     frozen = record.knowledge if part is Part.KNOWLEDGE else record.decision
     return None if frozen is None else json.dumps(jsonable(unpack(frozen)), indent=2).encode()
+
+
+def _prompt_bytes(prompt: Prompt, part: Part) -> bytes | None:
+    if part is Part.PROMPT:
+        return prompt.whole()
+    return prompt.envelope if part is Part.ENVELOPE else prompt.remainder
 
 
 def download(content: bytes, name: str) -> HttpResponse:

@@ -6,32 +6,46 @@
   live.setAttribute("aria-live", "polite");
   live.className = "visually-hidden";
 
-  // Where the page is not a secure context there is no navigator.clipboard, and a selection does it.
-  function copyBySelection(text) {
-    const area = document.createElement("textarea");
-    area.value = text;
-    area.setAttribute("readonly", "");
-    area.className = "visually-hidden";
-    document.body.append(area);
-    area.select();
-    const done = document.execCommand("copy");
-    area.remove();
+  // What is copied is what the server has, never what the page shows: a page loses CR and NUL.
+  // Bytes that are no text, and half surrogates, end in an error here: no clipboard holds them.
+  async function wanted(button) {
+    if (button.dataset.copyUrl === undefined) return button.dataset.copy;
+    const answer = await fetch(button.dataset.copyUrl, { credentials: "same-origin" });
+    if (!answer.ok) throw new Error(String(answer.status));
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await answer.arrayBuffer());
+    if (text.includes("\0")) throw new Error("NUL");  // some systems end a clipboard's text there
+    return text;
+  }
+
+  // Where the page is not a secure context there is no navigator.clipboard. The event's own clipboard takes the text
+  // as it is; a selected text field would rewrite its line ends.
+  function copyByEvent(text) {
+    let done = false;
+    const give = (event) => {
+      event.clipboardData.setData("text/plain", text);
+      event.preventDefault();
+      done = true;
+    };
+    document.addEventListener("copy", give, { once: true });
+    document.execCommand("copy");
+    document.removeEventListener("copy", give);
     return done;
   }
 
   async function copy(button) {
-    const text = button.dataset.copy;
-    let done = false;
+    let said = "copied";
     try {
-      await navigator.clipboard.writeText(text);
-      done = true;
+      const text = await wanted(button);
+      if (navigator.clipboard) await navigator.clipboard.writeText(text);
+      else if (!copyByEvent(text)) said = "not copied";
     } catch {
-      done = copyBySelection(text);
+      said = button.dataset.copyUrl === undefined ? "not copied" : "cannot be copied: download it";
     }
-    const before = button.textContent;
-    button.textContent = done ? "copied" : "not copied";
-    live.textContent = done ? "Copied" : "Could not be copied";
-    setTimeout(() => { button.textContent = before; }, 1500);
+    const before = button.dataset.label ?? button.textContent;
+    button.dataset.label = before;
+    button.textContent = said;
+    live.textContent = said;
+    setTimeout(() => { button.textContent = before; }, 3000);
   }
 
   function remember(details) {
@@ -71,7 +85,7 @@
   }
 
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-copy]");
+    const button = event.target.closest("[data-copy], [data-copy-url]");
     if (button) copy(button);
   });
   document.addEventListener("keydown", (event) => {

@@ -86,8 +86,43 @@ def test_who_may_not_keep_sees_why(hand: None, look: Look) -> None:
 def test_the_copy_button_copies_the_hands_id(hand: None, look: Look) -> None:
     page = look("vera", "/agent-capture/", permissions=["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name=f"Copy the id of hand {TABLE}:{HAND}").click()
-    expect(page.get_by_text("copied", exact=True)).to_be_visible()
+    expect(page.get_by_text("copied", exact=True).first).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == f"{TABLE}:{HAND}"
+
+
+COPIED = {
+    "crlf": "one\r\ntwo\rthree\n\n",
+    "odd": "zero\u200bwidth \u202eturned \ufefftext ♠🂡 e\u0301",
+    "markup": "</pre><script>alert(1)</script>&amp;",
+    "escape": "\x1b[31mred\x07\x7f\x80",
+}
+
+
+@pytest.mark.parametrize("secure", [True, False])
+@pytest.mark.parametrize("name", list(COPIED))
+def test_what_is_copied_is_what_is_stored(buffer: Any, look: Look, name: str, secure: bool) -> None:
+    play(seat(), 1, response=COPIED[name])
+    page = look("vera", HAND_PAGE, permissions=["clipboard-read", "clipboard-write"])
+    if not secure:
+        page.evaluate(
+            "kept = navigator.clipboard; Object.defineProperty(navigator, 'clipboard', {value: undefined})"
+        )
+    page.get_by_role("button", name="Copy the response").click()
+    expect(page.get_by_text("copied", exact=True).first).to_be_visible()
+    clipboard = "navigator.clipboard" if secure else "kept"
+    assert page.evaluate(f"{clipboard}.readText()") == COPIED[name]
+
+
+@pytest.mark.parametrize("response", ["half \ud83d", b"\xff\xfe", "nul\x00 within"])
+def test_what_no_clipboard_holds_is_refused_with_the_download_beside_it(
+    buffer: Any, look: Look, response: str | bytes
+) -> None:
+    play(seat(), 1, response=response)
+    page = look("vera", HAND_PAGE, permissions=["clipboard-read", "clipboard-write"])
+    page.evaluate("navigator.clipboard.writeText('before')")
+    page.get_by_role("button", name="Copy the response").click()
+    expect(page.get_by_text("cannot be copied: download it").first).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "before"
 
 
 def test_the_look_up_takes_a_pasted_id(hand: None, look: Look) -> None:

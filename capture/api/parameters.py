@@ -68,8 +68,13 @@ def moment(name: str, given: object) -> datetime.datetime:
     return read
 
 
-ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": ID_LENGTH}
-INDEX_SCHEMA: Final = {"type": "integer", "minimum": 0, "maximum": INDEX_MAX}
+ID_SCHEMA: Final[dict[str, object]] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": ID_LENGTH,
+    "pattern": "^[^\\x00]*$",
+}
+INDEX_SCHEMA: Final[dict[str, object]] = {"type": "integer", "minimum": 0, "maximum": INDEX_MAX}
 
 TABLE_ID: Final = Parameter("tableId", "The table's id.", checked_id, ID_SCHEMA)
 HAND_NUMBER: Final = Parameter("handNumber", "The hand's number at its table.", index, INDEX_SCHEMA)

@@ -7,10 +7,10 @@ import json
 from typing import Any
 
 import pytest
-from django.test import Client as Http
 
 from capture_sdk import CapturePolicy, Rule
 from tests.build import ENVELOPE, HAND, REMAINDER, TABLE, fall_back, play, seat, take
+from tests.described import DescribedHttp as Http
 
 pytestmark = pytest.mark.django_db
 

@@ -2,7 +2,7 @@
 
 from capture.api.bodies import ENCODINGS
 from capture.api.operations import Operation
-from capture.api.parameters import Parameter
+from capture.api.parameters import DIGITS_SCHEMA, INDEX_SCHEMA, Parameter
 from capture.api.schemas.words import Schema, ref
 from capture.limits import BATCH_BYTES, COMMAND_BYTES
 
@@ -49,6 +49,9 @@ def _command(operation: Operation) -> Schema:
 
 
 def _property(parameter: Parameter) -> Schema:
-    if parameter.is_required:
-        return {"description": parameter.about, **parameter.schema}
-    return {"description": parameter.about, "anyOf": [dict(parameter.schema), {"enum": [None, ""]}]}
+    forms: list[Schema] = [dict(parameter.schema)]
+    if parameter.schema is INDEX_SCHEMA:
+        forms.append(DIGITS_SCHEMA)
+    if not parameter.is_required:
+        forms.append({"enum": [None, ""]})
+    return {"description": parameter.about} | (forms[0] if len(forms) == 1 else {"anyOf": forms})

@@ -11,6 +11,8 @@ from capture_sdk.keys import INDEX_MAX, checked_id, checked_index
 
 Read = Callable[[str, object], Any]
 
+_EXACT_FLOAT: Final = 2**53
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -24,7 +26,9 @@ class Parameter:
 
 
 def index(name: str, given: object) -> int:
-    """A whole number from 0 to 2**63 - 1, as a number (JSON) or its digits (a query)."""
+    """A whole number from 0 to 2**63 - 1, as a number (JSON) or its digits (a query, or a client without 64 bits)."""
+    if isinstance(given, float) and given.is_integer() and abs(given) <= _EXACT_FLOAT:
+        given = int(given)  # 42.0 is an integer in JSON; beyond 2**53 nobody knows which one was meant
     if isinstance(given, str):
         if not (given.isascii() and given.isdigit() and len(given) <= 19):
             raise IdError(f"{name} must be an integer from 0 to 2**63 - 1, not {given[:40]!r}")
@@ -75,6 +79,18 @@ ID_SCHEMA: Final[dict[str, object]] = {
     "pattern": "^[^\\x00]*$",
 }
 INDEX_SCHEMA: Final[dict[str, object]] = {"type": "integer", "minimum": 0, "maximum": INDEX_MAX}
+_MOST: Final = str(INDEX_MAX)
+# The digits of 0 to 2**63 - 1, and of nothing else: as long and smaller at some place, or shorter.
+DIGITS_SCHEMA: Final[dict[str, object]] = {
+    "type": "string",
+    "pattern": "^(?:[0-9]{1,18}|"
+    + "".join(
+        f"{_MOST[:place]}[0-{int(digit) - 1}][0-9]{{{len(_MOST) - 1 - place}}}|"
+        for place, digit in enumerate(_MOST)
+        if digit != "0"
+    )
+    + f"{_MOST})$",
+}
 
 TABLE_ID: Final = Parameter("tableId", "The table's id.", checked_id, ID_SCHEMA)
 HAND_NUMBER: Final = Parameter("handNumber", "The hand's number at its table.", index, INDEX_SCHEMA)

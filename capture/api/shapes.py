@@ -143,7 +143,7 @@ def _record_json(record: TurnRecord | None) -> Json:
         "reasoning": jsonable(record.reasoning),
         "decision": _thawed(record.decision),
         "unsent": _thawed(record.unsent),
-        "action": record.action,
+        "action": jsonable(record.action),
         "amount": jsonable(record.amount),
         "adjustments": [_adjustment_json(each) for each in record.adjustments],
         "attempts": [_attempt_json(each) for each in record.attempts],
@@ -151,7 +151,7 @@ def _record_json(record: TurnRecord | None) -> Json:
         "provider": record.provider,
         "routing": record.routing,
         "usage": _thawed(record.usage),
-        "costMicros": record.cost_micros,
+        "costMicros": jsonable(record.cost_micros),
         "latencyMs": jsonable(record.latency_ms),
         "error": record.error,
         "redactions": dict(record.redactions),
@@ -173,7 +173,7 @@ _UNREADABLE: Final[Json] = dict.fromkeys(
 
 def _adjustment_json(adjustment: Adjustment) -> Json:
     return {
-        "rule": adjustment.rule,
+        "rule": jsonable(adjustment.rule),
         "before": jsonable(adjustment.before),
         "after": jsonable(adjustment.after),
         "why": adjustment.why,
@@ -182,7 +182,7 @@ def _adjustment_json(adjustment: Adjustment) -> Json:
 
 def _attempt_json(attempt: Attempt) -> Json:
     return {
-        "status": attempt.status,
+        "status": jsonable(attempt.status),
         "latencyMs": jsonable(attempt.latency_ms),
         "response": jsonable(attempt.response),
         "reasoning": jsonable(attempt.reasoning),

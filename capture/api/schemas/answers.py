@@ -116,7 +116,7 @@ ANSWERS: Final[dict[str, Schema]] = {
     "Turn": _TURN,
     "Adjustment": closed(
         "One correction between the parsed action and the sent one.",
-        rule=STRING,
+        rule=anything("Its name: text as a rule."),
         before=anything("Any JSON."),
         after=anything("Any JSON."),
         why=STRING,

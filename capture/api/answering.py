@@ -45,11 +45,10 @@ def refusals() -> dict[str, Schema]:
 
 def _good(operation: Operation) -> Schema:
     if operation.answer == ANYTHING:
-        about, content = "The exact bytes.", {ANYTHING: {}}
         return {
-            "description": about,
+            "description": "The exact bytes.",
             "headers": _headers("X-Prompt-Sha256", "X-Prompt-Status"),
-            "content": content,
+            "content": {ANYTHING: {}},
         }
     etag = ("ETag",) if HTTPStatus.NOT_MODIFIED in operation.statuses else ()
     return {

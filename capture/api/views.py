@@ -104,7 +104,9 @@ def description(request: ApiRequest) -> HttpResponse:
     known = {etag.removeprefix("W/") for etag in parse_etags(request.headers.get("If-None-Match", ""))}
     is_known = not known.isdisjoint({document.etag, "*"})
     response = (
-        HttpResponseNotModified() if is_known else HttpResponse(document.body, content_type="application/json")
+        HttpResponseNotModified()
+        if is_known
+        else HttpResponse(document.body, content_type="application/json")
     )
     response["ETag"] = document.etag
     response["Cache-Control"] = "private, no-cache"  # ask again each time: the ETag makes that cheap

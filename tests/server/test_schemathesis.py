@@ -67,4 +67,6 @@ def is_charge(item: Any) -> bool:
         assert_conforms(item, {"$ref": "#/components/schemas/Charge"})
     except jsonschema_rs.ValidationError:
         return False
-    return not any(isinstance(value, float) for name, value in item.items() if name not in ("amount", "usage"))
+    return not any(
+        isinstance(value, float) for name, value in item.items() if name not in ("amount", "usage")
+    )

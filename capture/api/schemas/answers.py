@@ -152,7 +152,9 @@ ANSWERS: Final[dict[str, Schema]] = {
     "RecentHands": closed(
         "One page of hands, newest first.",
         hands=listed(ref("HandSummary"), most=RECENT_HANDS),
-        nextCursor=or_null({"type": "string", "pattern": "^[0-9]+$"}, "Leads to older hands; null at the end."),
+        nextCursor=or_null(
+            {"type": "string", "pattern": "^[0-9]+$"}, "Leads to older hands; null at the end."
+        ),
         sources=ref("Sources"),
     ),
     "HandSummary": closed(

@@ -18,6 +18,12 @@ from capture.api.schemas.words import (
 )
 from capture.limits import BATCH_ITEMS
 
+# What the ledger's clock takes: no leap second, and an offset that somebody on earth has.
+_MOMENT: Final[Schema] = TIME | {
+    "pattern": r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?"
+    r"(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])$",
+    "description": "With its offset.",
+}
 _FLAG: Final = or_null(BOOLEAN, "False unless given.")
 
 _RECORDED_TURN: Final = closed(
@@ -69,7 +75,7 @@ BATCHES: Final[dict[str, Schema]] = {
         "One row for the ledger. The first one written stays; null is the same as left out: not known.",
         optional=_KNOWN,
         **_KEY,
-        chargedAt=TIME | {"description": "With its offset."},
+        chargedAt=_MOMENT,
         **_KNOWN,
     ),
     "TurnsBatch": _batch("turns", "TurnItem"),

@@ -1,6 +1,6 @@
 """The few words that the schemas are written in."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 Schema = dict[str, object]
@@ -23,7 +23,7 @@ def ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def closed(about: str, /, *, optional: Iterable[str] = (), **properties: Schema) -> Schema:
+def closed(about: str, /, *, optional: Iterable[str] = (), **properties: Mapping[str, object]) -> Schema:
     """An object of exactly these properties; all are always there but the ``optional`` ones."""
     return {
         "type": "object",

@@ -60,7 +60,7 @@ def one_of(*words: str) -> Read:
 
 
 def moment(name: str, given: object) -> datetime.datetime:
-    """A moment in ISO 8601 with its offset."""
+    """A moment in ISO 8601 with its offset, in UTC."""
     try:
         read = datetime.datetime.fromisoformat(str(given))
     except ValueError:
@@ -69,7 +69,10 @@ def moment(name: str, given: object) -> datetime.datetime:
         ) from None
     if read.tzinfo is None:
         raise IdError(f"{name} {str(given)[:40]!r} names no offset: write Z for UTC")
-    return read
+    try:
+        return read.astimezone(datetime.UTC)  # Postgres refuses offsets that Python takes
+    except OverflowError:
+        raise IdError(f"{name} {str(given)[:40]!r} lies outside the years 1 to 9999 in UTC") from None
 
 
 ID_SCHEMA: Final[dict[str, object]] = {
@@ -90,6 +93,14 @@ DIGITS_SCHEMA: Final[dict[str, object]] = {
         if digit != "0"
     )
     + f"{_MOST})$",
+}
+# What every clock here takes: no leap second, and an offset that somebody on earth has.
+MOMENT_SCHEMA: Final[dict[str, object]] = {
+    "type": "string",
+    "format": "date-time",
+    "pattern": r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?"
+    r"(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])$",
+    "description": "With its offset.",
 }
 
 TABLE_ID: Final = Parameter("tableId", "The table's id.", checked_id, ID_SCHEMA)

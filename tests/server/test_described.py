@@ -8,14 +8,12 @@ import pytest
 from capture.api import shapes
 from capture.buffer import BufferedTurn
 from capture.merge import Clock, HandState, HandView, MissingTurn, Source, Standing, Why, merge
-from capture.pin import Pin, PinDamaged, PinStatus
+from capture.pin import Pin, PinStatus
 from capture_sdk import CapturePolicy, Rule
 from capture_sdk.prompt import PromptStatus
 from capture_sdk.records import Charge, TurnKey
-from capture_sdk.wire import turn_json
 from tests.build import HAND, TABLE, fall_back, play, seat, take
 from tests.described import DescribedHttp, assert_conforms, description
-from tests.site_process import PRODUCTION, run
 
 pytestmark = pytest.mark.django_db
 
@@ -176,79 +174,3 @@ def test_an_odd_value_costs_no_hand_its_answer(buffer: Any, field: str, odd: Any
         turn.response("", **({field: odd} if field in ("cost_micros", "latency_ms", "model") else {}))
     at.client.flush(5)
     assert len(get("hand", **SEAT).json()["turns"]) == 1
-
-
-def test_every_kind_of_result_is_described(buffer: Any) -> None:
-    lacking = turn_json(b"", None, None)
-    answer = post("turns", {"turns": [lacking, 7, {"record": "%"}]}).json()
-    assert {each["status"] for each in answer["results"]} == {"refused"}
-    assert_is("Results", {"results": [{"status": "envelope_needed"}, {"status": "written"}]})
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "head", "status"),
-    [
-        ("promote", b"{", {}, 400),
-        ("promote", b" " * 70_000, {}, 413),
-        ("promote", b"{}", {"Content-Encoding": "br"}, 415),
-        ("turns", {"turns": [0] * 1_001}, {}, 413),
-        ("charges", {"turns": []}, {}, 400),
-        ("hand", {}, {}, 405),
-        ("nowhere", {}, {}, 404),
-    ],
-)
-def test_each_error_of_a_body_is_described(path: str, body: Any, head: Any, status: int) -> None:
-    assert post(path, body, **head).status_code == status
-
-
-@pytest.mark.parametrize(("error", "code"), [(PinDamaged("odd"), "damaged"), (RuntimeError("odd"), "broken")])
-def test_each_fault_of_ours_is_described(monkeypatch: Any, error: Exception, code: str) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
-    monkeypatch.setattr("capture.pin.promote", fail)
-    answer = post("promote", SEAT)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (500, code)
-
-
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({"x": None}, "x"),
-        ({"x": ""}, "x"),
-        ({"handNumber": 2.5}, "handNumber"),
-        ({"handNumber": 2.0**60}, "handNumber"),
-    ],
-)
-def test_what_the_description_refuses_of_a_command_is_refused(buffer: Any, body: Any, field: str) -> None:
-    answer = post("promote", SEAT | body)
-    assert (answer.status_code, list(answer.json()["error"]["fields"])) == (400, [field])
-
-
-@pytest.mark.parametrize("number", [42, 42.0, "42", "0000000000000000042"])
-def test_a_commands_numbers_are_taken_as_described(buffer: Any, number: object) -> None:
-    body = SEAT | {"handNumber": number}
-    command = description()["paths"]["/promote"]["post"]["requestBody"]["content"]["application/json"]
-    assert_conforms(body, command["schema"])
-    assert post("promote", body).json()["status"] == "nothing_to_capture"
-
-
-def test_an_empty_parameter_is_as_if_it_were_not_given(buffer: Any) -> None:
-    assert get("recent-hands", limit="").status_code == 200
-    assert get("recent-hands", nothing="").status_code == 400
-
-
-STAFF_ASKS = """
-import django; django.setup()
-from django.test import Client
-client = Client(headers={"host": "capture.example.org"})
-client.cookies["sessionid"] = "a-session-of-somebody"
-answer = client.get("/api/hosted-agent/recent-hands", secure=True)
-print(answer.status_code, answer.json()["error"]["code"])
-"""
-
-
-def test_a_session_that_cannot_be_looked_up_is_503_in_the_one_shape(redis_url: str) -> None:
-    site = {"AGENT_CAPTURE_REDIS_URL": redis_url, "DJANGO_SETTINGS_MODULE": "capture_site.settings"}
-    finished = run("-c", STAFF_ASKS, environment=PRODUCTION | site)
-    assert finished.stdout.strip() == "503 store_unavailable", finished.stderr

@@ -2,13 +2,12 @@
 
 from typing import Final
 
-from capture.api.parameters import ID_SCHEMA, INDEX_SCHEMA
+from capture.api.parameters import ID_SCHEMA, INDEX_SCHEMA, MOMENT_SCHEMA
 from capture.api.schemas.words import (
     BASE64,
     BOOLEAN,
     SHA256,
     STRING,
-    TIME,
     Schema,
     anything,
     closed,
@@ -18,12 +17,6 @@ from capture.api.schemas.words import (
 )
 from capture.limits import BATCH_ITEMS
 
-# What the ledger's clock takes: no leap second, and an offset that somebody on earth has.
-_MOMENT: Final[Schema] = TIME | {
-    "pattern": r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?"
-    r"(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])$",
-    "description": "With its offset.",
-}
 _FLAG: Final = or_null(BOOLEAN, "False unless given.")
 
 _RECORDED_TURN: Final = closed(
@@ -75,7 +68,7 @@ BATCHES: Final[dict[str, Schema]] = {
         "One row for the ledger. The first one written stays; null is the same as left out: not known.",
         optional=_KNOWN,
         **_KEY,
-        chargedAt=_MOMENT,
+        chargedAt=MOMENT_SCHEMA,
         **_KNOWN,
     ),
     "TurnsBatch": _batch("turns", "TurnItem"),

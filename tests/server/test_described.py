@@ -22,6 +22,7 @@ KEY = "operator-key-0123456789abcdef"
 SEAT = {"tableId": TABLE, "handNumber": HAND, "agentId": "river-rat"}
 NOW = datetime.datetime(2026, 1, 31, 12, tzinfo=datetime.UTC)
 CHARGE = Charge(key=TurnKey(TABLE, HAND, "river-rat", 1), charged_at=NOW)
+FACTS: dict[str, Any] = {"usage": {"in": 9}, "routing": "eu"}
 CLOCK = Clock(NOW, 86_400)
 ODD = [float("nan"), float("inf"), -(10**30), 10**5_000, True, 1.5, "half \ud83d", b"\xff"]
 
@@ -54,15 +55,7 @@ def everything(buffer: Any) -> Any:
     at.client._delivery.policy = CapturePolicy(rules=[Rule("knowledge.hole", "artifact_only")])
     with at.turn(1) as turn:
         turn.attempt("429", latency_ms=12.5, error="slow down", model="gpt-test", provider="openai")
-        take(
-            turn,
-            at.outbox,
-            knowledge={"hole": "As Ks"},
-            response=b"\xff",
-            reasoning="top",
-            usage={"in": 9},
-            routing="eu",
-        )
+        take(turn, at.outbox, knowledge={"hole": "As Ks"}, response=b"\xff", reasoning="top", **FACTS)
         turn.adjusted("cap", {"amount": 120}, {"amount": 100}, "more than the stack")
         at.outbox._send = refuse
         with pytest.raises(ConnectionError):

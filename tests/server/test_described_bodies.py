@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from capture.api.parameters import MOMENT_SCHEMA, moment
+from capture.limits import BATCH_BYTES
 from capture.pin import PinDamaged
 from capture_sdk.codec import encode
 from capture_sdk.errors import IdError
 from capture_sdk.wire import turn_json
 from tests.build import HAND, TABLE, memory_client
-from tests.described import DescribedHttp, assert_conforms, description
+from tests.described import DescribedHttp, assert_conforms, description, operations
 from tests.site_process import PRODUCTION, run
 
 pytestmark = pytest.mark.django_db
@@ -103,6 +104,23 @@ def test_a_commands_numbers_are_taken_as_described(buffer: Any, number: object) 
     command = description()["paths"]["/promote"]["post"]["requestBody"]["content"]["application/json"]
     assert_conforms(body, command["schema"])
     assert post("promote", body).json()["status"] == "nothing_to_capture"
+
+
+def required_of(operation: dict[str, Any]) -> set[str]:
+    """What the description says must be given."""
+    if "requestBody" in operation:
+        return set(operation["requestBody"]["content"]["application/json"]["schema"].get("required", ()))
+    return {each["name"] for each in operation["parameters"] if each["required"]}
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), operations(), ids=lambda each: str(each)[:20])
+def test_what_is_said_to_be_required_is_what_is_missed(
+    buffer: Any, path: str, method: str, operation: dict[str, Any]
+) -> None:
+    answer = get(path[1:]) if method == "get" else post(path[1:], {})
+    missed = set(answer.json()["error"]["fields"]) if answer.status_code == 400 else set()
+    batch = path[1:] if operation.get("requestBody", {}).get("x-max-bytes") == BATCH_BYTES else None
+    assert missed == ({batch} if batch else required_of(operation))
 
 
 def test_an_empty_parameter_is_as_if_it_were_not_given(buffer: Any) -> None:

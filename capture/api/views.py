@@ -1,15 +1,16 @@
 """What the operations do. Each is handed a request that was let in, asks one function and answers."""
 
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseNotModified
+from django.utils.http import parse_etags
 
 from capture import hands, ingest, metrics, recent
 from capture.absence import Why
 from capture.access import log_access
-from capture.api import shapes
+from capture.api import openapi, shapes
 from capture.api.bodies import read_items
 from capture.api.errors import Gone, NotFound, Unavailable
 from capture.api.filters import FILTERS, hand_filter
-from capture.api.operations import ANYTHING, ApiRequest, agent_of, hand_of, operation, turn_of
+from capture.api.operations import ANYTHING, EVERYBODY, ApiRequest, agent_of, hand_of, operation, turn_of
 from capture.api.parameters import ACTION_INDEX, AGENT_ID, CURSOR, HAND, LIMIT
 from capture.auth import Scope
 from capture.merge import HandView
@@ -100,6 +101,22 @@ def prompt_response(whole: bytes, sha256: str, status: PromptStatus) -> HttpResp
     response["X-Prompt-Status"] = status.value  # plain strings: WSGI refuses their subclasses
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Disposition"] = 'attachment; filename="prompt.bin"'
+    return response
+
+
+@operation("GET", "openapi.json", *EVERYBODY, answer="OpenApi", statuses=(304,))
+def description(request: ApiRequest) -> HttpResponse:
+    """This description: OpenAPI 3.1, the same from both doors."""
+    document = openapi.written()
+    known = {etag.removeprefix("W/") for etag in parse_etags(request.headers.get("If-None-Match", ""))}
+    is_known = not known.isdisjoint({document.etag, "*"})
+    response = (
+        HttpResponseNotModified()
+        if is_known
+        else HttpResponse(document.body, content_type="application/json")
+    )
+    response["ETag"] = document.etag
+    response["Cache-Control"] = "private, no-cache"  # ask again each time: the ETag makes that cheap
     return response
 
 

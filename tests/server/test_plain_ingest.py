@@ -79,7 +79,7 @@ def test_every_field_comes_back_as_it_was_sent() -> None:
         name: value for name, value in FULL.items() if name not in left
     }
     assert (shown["prompt"], shown["promptStatus"]) == (TOLD, "verified")
-    assert (shown["capturedAt"], shown["isClamped"]) == ("2026-01-02T03:04:05+01:00", True)
+    assert (shown["capturedAt"], shown["isClamped"]) == ("2026-01-02T02:04:05Z", True)
     assert [each["status"] for each in shown["attempts"]] == ["503", "ok"]
 
 

@@ -5,13 +5,12 @@ The turns are the workload's, in their order, told as one hand; a prompt has the
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import cycle
 from typing import Any, Final
 
 from bench.workload import Turn, lines, turn
 from capture_sdk import Client, Config, Outbox
-from capture_sdk.records import Charge, TurnKey
+from capture_sdk.records import Charge
 
 TABLE: Final = "table-07"
 TURNS: Final = 60
@@ -40,7 +39,9 @@ def fill(buffer_url: str, hands: range, agents: int) -> list[Charge]:
 def prompt_bytes() -> int:
     """How long a prompt is on average, in bytes."""
     source = _endless()
-    sizes = [len((each.envelope + each.remainder).encode()) for each, _ in zip(source, range(200), strict=False)]
+    sizes = [
+        len((each.envelope + each.remainder).encode()) for each, _ in zip(source, range(200), strict=False)
+    ]
     return sum(sizes) // len(sizes)
 
 

@@ -40,3 +40,11 @@ LEDGER_BATCH_ROWS: Final = 500  # rows an INSERT: keeps one statement under a fe
 
 # Search text
 SEARCH_TEXT_BYTES: Final = 256 * 1024  # of one part, in UTF-8: Postgres refuses a tsvector of a megabyte
+
+# Seeding
+SEED_ROWS: Final = (
+    1_000_000_000  # synthetic charges: ten times what the ledger is made for, and 30 years a second apart
+)
+SEED_CHUNK_HANDS: Final = (
+    10_000  # hands an INSERT: a quarter of a million rows, a few seconds, 100 MB of sorting
+)

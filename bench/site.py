@@ -24,6 +24,10 @@ from capture_site.embedded.servers import CACHE, start_postgres, start_redis, st
 WORKERS: Final = 2
 START_SECONDS: Final = 60.0
 API: Final = "/internal/agent-capture/"
+DISK: Final = (
+    "PostgreSQL runs with fsync off, as the embedded one does: a commit that waits for its disk takes longer"
+)
+ELSEWHERE: Final = "not of this run, measured elsewhere with turns of the same sizes"
 # The policy of a real buffer; room enough that nothing is evicted while it is measured.
 _BUFFER: Final = ("--maxmemory", "4gb", "--maxmemory-policy", "volatile-ttl")
 _SCOPES: Final = "read-own+read-all+promote+ingest"

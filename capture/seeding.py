@@ -62,7 +62,7 @@ def _unwatched(rows: int) -> None:
     """Nobody waits for how far it is."""
 
 
-def seed(rows: int, *, per_hand: int = PER_HAND, advance: Callable[[int], None] = _unwatched) -> Seeded:
+def seed(rows: int, *, per_hand: int = PER_HAND, advance: Callable[[int], object] = _unwatched) -> Seeded:
     """Have at least ``rows`` synthetic charges in the ledger, in whole hands, one second apart and the last one now.
 
     ``advance`` is told after each chunk how many rows it dealt with. Every chunk is a transaction: what was interrupted
@@ -96,7 +96,7 @@ def seeded() -> Seeded:
     )
 
 
-def remove_seeded(*, advance: Callable[[int], None] = _unwatched) -> Seeded:
+def remove_seeded(*, advance: Callable[[int], object] = _unwatched) -> Seeded:
     """Remove what ``seed`` made, a table in a transaction; ``advance`` is told the rows of each."""
     rows = hands = 0
     for table_id in TABLES:

@@ -1,7 +1,6 @@
 """``seed_ledger``: fill the ledger with synthetic charges, and remove them."""
 
 from argparse import ArgumentParser
-from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -39,7 +38,7 @@ class Command(ReportCommand):
                 done = seed(options["rows"], per_hand=options["per_hand"], advance=bar.update)
             except ValueError as exc:
                 raise CommandError(str(exc)) from exc
-        self.report({"added": asdict(done)["rows"], "hands": done.hands}, options)
+        self.report({"added": done.rows, "hands": done.hands}, options)
 
     def _remove(self, options: dict[str, Any]) -> None:
         if options["dry_run"]:

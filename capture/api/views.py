@@ -12,6 +12,7 @@ from capture.api.errors import Gone, NotFound, Unavailable
 from capture.api.filters import FILTERS, hand_filter
 from capture.api.operations import ANYTHING, EVERYBODY, ApiRequest, agent_of, hand_of, operation, turn_of
 from capture.api.parameters import ACTION_INDEX, AGENT_ID, CURSOR, HAND, LIMIT
+from capture.api.writing import Writer
 from capture.auth import Scope
 from capture.merge import HandView
 from capture.models import AccessAction
@@ -25,7 +26,8 @@ def hand(request: ApiRequest) -> HttpResponse:
     view = hands.get_hand_turns(*hand_of(request), agent_id=agent_of(request))
     _log(request, AccessAction.READ, [agent_of(request)])
     metrics.count_view("hand", view)
-    return _json(shapes.hand_json(view))
+    writer = Writer()
+    return _json(shapes.hand_json(view, writer), writer)
 
 
 @operation("GET", "hand-all", Scope.READ_ALL, parameters=HAND, answer="Hand")
@@ -34,7 +36,8 @@ def hand_all(request: ApiRequest) -> HttpResponse:
     view = hands.get_hand_all(*hand_of(request))
     _log(request, AccessAction.READ, view.agents)
     metrics.count_view("hand-all", view)
-    return _json(shapes.hand_json(view))
+    writer = Writer()
+    return _json(shapes.hand_json(view, writer), writer)
 
 
 @operation("POST", "promote", Scope.PROMOTE, parameters=(*HAND, AGENT_ID), answer="Pin")
@@ -151,5 +154,5 @@ def _absence(view: HandView, action_index: int) -> NotFound | Gone | Unavailable
     return NotFound("this turn was not captured" + (": its client lost it" if reason is Why.LOST else ""))
 
 
-def _json(content: shapes.Json) -> HttpResponse:
-    return HttpResponse(shapes.dumps(content), content_type="application/json")
+def _json(shape: shapes.Json, writer: Writer | None = None) -> HttpResponse:
+    return HttpResponse((writer or Writer()).dumps(shape), content_type="application/json")

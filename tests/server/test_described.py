@@ -7,6 +7,7 @@ import pytest
 
 from capture.absence import Clock, MissingTurn, Why
 from capture.api import shapes
+from capture.api.writing import Writer
 from capture.buffer import BufferedTurn
 from capture.merge import HandState, HandView, Source, Standing, merge
 from capture.pins.pin import Pin, PinStatus
@@ -100,10 +101,14 @@ def view(turns: list[BufferedTurn] | None, **changes: Any) -> HandView:
     return merge((TABLE, HAND), buffered=turns, clock=CLOCK, **given)
 
 
+def hand_json(found: HandView) -> dict[str, object]:
+    return shapes.hand_json(found, Writer())
+
+
 @pytest.mark.parametrize("why", Why)
 def test_every_reason_for_which_a_turn_is_missing_is_described(why: Why) -> None:
-    hand = shapes.hand_json(view([]))
-    hand["missing"] = shapes.hand_json(_with_missing(why))["missing"]
+    hand = hand_json(view([]))
+    hand["missing"] = hand_json(_with_missing(why))["missing"]
     assert_is("Hand", hand)
 
 
@@ -117,7 +122,7 @@ def _with_missing(why: Why) -> HandView:
 @pytest.mark.parametrize("ttl_ms", [None, 0, 86_400_000])
 def test_every_state_of_a_hand_is_described(state: HandState, ttl_ms: int | None) -> None:
     standing = shapes.standing_json(Standing(state, 1, 1, 0, ttl_ms))
-    assert_is("Hand", shapes.hand_json(view([])) | standing)
+    assert_is("Hand", hand_json(view([])) | standing)
 
 
 @pytest.mark.parametrize("status", PinStatus)
@@ -130,7 +135,7 @@ def test_every_outcome_of_a_pin_is_described(status: PinStatus) -> None:
 def test_every_source_and_prompt_status_is_described(source: Source, status: PromptStatus) -> None:
     (turn,) = view([BufferedTurn("river-rat", 1, b"", None, 1)]).turns
     said = {"source": source, "promptStatus": status}
-    assert_is("Turn", shapes.turn_json(turn) | said)
+    assert_is("Turn", shapes.turn_json(turn, Writer()) | said)
 
 
 def test_a_record_that_cannot_be_read_has_the_same_keys(buffer: Any) -> None:
@@ -142,8 +147,8 @@ def test_a_record_that_cannot_be_read_has_the_same_keys(buffer: Any) -> None:
 
 
 def test_stores_that_do_not_answer_are_described(buffer: Any) -> None:
-    assert_is("Hand", shapes.hand_json(view(None, charges=[CHARGE])))
-    assert_is("Hand", shapes.hand_json(view([], durable=None, charges=None)))
+    assert_is("Hand", hand_json(view(None, charges=[CHARGE])))
+    assert_is("Hand", hand_json(view([], durable=None, charges=None)))
 
 
 def test_a_buffer_that_is_down_is_described(buffer: Any, dead_buffer: None) -> None:

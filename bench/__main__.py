@@ -14,35 +14,47 @@ from typing import Final
 
 from bench import peers
 from bench.goals import goals
-from bench.parts import down, memory, on_thread, throughput
+from bench.parts import down, hand, ingest, memory, on_thread, promote, recent, throughput
 from bench.run import Runner, runner
 from bench.table import Part
 
-PARTS: Final[Mapping[str, Callable[[Runner, int], Part]]] = {
+SDK: Final[Mapping[str, Callable[[Runner, int], Part]]] = {
     "on-thread": on_thread.measure,
     "down": down.measure,
     "memory": memory.measure,
     "throughput": throughput.measure,
 }
+SERVER: Final[Mapping[str, Callable[[int], Part]]] = {
+    "hand": hand.measure,
+    "promote": promote.measure,
+    "recent": recent.measure,
+    "ingest": ingest.measure,
+}
+PARTS: Final = (*SDK, *SERVER)
 
 
 def main() -> None:
     """Prepare the environments, measure the chosen parts, print."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # so that what was started ends too
     options = _options()
-    wanted = [name for name in peers.PINS if name == "bare" or not options.no_peers]
+    is_sdk = any(name in SDK for name in options.only)  # the server is measured without anybody beside it
+    wanted = [name for name in peers.PINS if is_sdk and (name == "bare" or not options.no_peers)]
     pythons, missing = peers.prepare(wanted)
     machine = runner(pythons, missing, has_peers=not options.no_peers)
     _print(_heading(machine))
     began, measured = time.monotonic(), {}
     for name in options.only:
-        measured[name] = PARTS[name](machine, options.reps)
+        measured[name] = _measure(name, machine, options.reps)
         _print(str(measured[name]))
     _print(goals(measured))
     _print(f"{time.monotonic() - began:,.0f} s in all")
     if options.json is not None:
         results = {name: [asdict(each) for each in part.results] for name, part in measured.items()}
         options.json.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def _measure(name: str, machine: Runner, reps: int) -> Part:
+    return SDK[name](machine, reps) if name in SDK else SERVER[name](reps)
 
 
 def _options() -> argparse.Namespace:

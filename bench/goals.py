@@ -1,10 +1,12 @@
-"""What the SDK is meant to cost, beside what was measured in this run: one line a goal, met or missed."""
+"""What SDK and server are meant to cost, beside what was measured in this run: one line a goal, met or missed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
+from typing import Final
 
 from bench.jobs import Result
+from bench.parts import hand, ingest, promote, recent
 from bench.recorders import BARE, CAPTURE, RECORDERS
 from bench.table import Part, markdown
 
@@ -68,7 +70,7 @@ def _memory(part: Part) -> Iterator[Goal]:
     for row in part.rows:
         if row[0] == RECORDERS[CAPTURE].title:
             for server, cell in zip(part.headers[1:], row[1:], strict=True):
-                yield Goal(f"memory a turn, {server}", 2_000, float(cell.replace(",", "")), " B")
+                yield Goal(f"memory a turn, {server}", 2_000, _number(cell), " B")
 
 
 def _throughput(part: Part) -> Iterator[Goal]:
@@ -78,8 +80,51 @@ def _throughput(part: Part) -> Iterator[Goal]:
         yield Goal("into Redis, the transport alone, turns a second", 10_000, rate, at_least=True)
 
 
+def _hand(part: Part) -> Iterator[Goal]:
+    for name in (hand.BUFFER, hand.PINNED):
+        if mine := _of(part, name):
+            yield Goal(f"{name}, p50", 15, median(each.p50 for each in mine) / 1_000, " ms")
+
+
+def _promote(part: Part) -> Iterator[Goal]:
+    if mine := _of(part, promote.KEEPING):
+        yield Goal("keeping a hand, p50", 40, median(each.p50 for each in mine) / 1_000, " ms")
+        yield Goal("kept, on disk a turn", 6_144, _number(part.rows[0][3]), " B")
+
+
+def _recent(part: Part) -> Iterator[Goal]:
+    most = max(recent.SIZES)
+    for name in (recent.FIRST, recent.DEEP):
+        if mine := _of(part, f"{name} at {most:,} rows"):
+            small = _of(part, f"{name} at {min(recent.SIZES):,} rows")
+            value = median(each.p50 for each in mine) / 1_000
+            yield Goal(f"recent hands, {name} of {most:,} rows, p50", 15, value, " ms")
+            ratio = median(one.p50 / other.p50 for one, other in zip(mine, small, strict=False))
+            yield Goal(f"recent hands, {name}: of {min(recent.SIZES):,} rows", 2, ratio)
+
+
+def _ingest(part: Part) -> Iterator[Goal]:
+    for name in (ingest.IDENTITY, ingest.GZIP):
+        if mine := _of(part, name):
+            rate = median(each.turns_a_second for each in mine)
+            yield Goal(f"by HTTP, {name}, a second", 2_000, rate, at_least=True)
+
+
+def _number(cell: str) -> float:
+    return float(cell.replace(",", ""))
+
+
 def _of(part: Part, name: str) -> list[Result]:
     return [each for each in part.results if each.recorder == name and each.error is None]
 
 
-_OF = {"on-thread": _on_thread, "down": _down, "memory": _memory, "throughput": _throughput}
+_OF: Final[Mapping[str, Callable[[Part], Iterator[Goal]]]] = {
+    "on-thread": _on_thread,
+    "down": _down,
+    "memory": _memory,
+    "throughput": _throughput,
+    "hand": _hand,
+    "promote": _promote,
+    "recent": _recent,
+    "ingest": _ingest,
+}

@@ -1,7 +1,7 @@
 """What a measuring process is asked to do, and what it answers: both travel as JSON."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal, Self
 
 Kind = Literal["paced", "write", "drain"]
@@ -37,6 +37,55 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """Requests on one kept connection, each sent when the one before is answered; the first ``warm`` are not timed.
+
+    A request is its method, its address and its body, empty for none.
+    """
+
+    name: str
+    port: int
+    headers: dict[str, str] = field(repr=False)
+    requests: list[tuple[str, str, str]]
+    warm: int = 10
+
+    def dumps(self) -> str:
+        """As one line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def loads(cls, text: str) -> Self:
+        """The one that ``dumps`` wrote."""
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What one of several clients posts at once: so many batches of turns or of charges, one after the other.
+
+    The client's turns are those of ``agent`` at ``table``.
+    """
+
+    name: str
+    port: int
+    headers: dict[str, str] = field(repr=False)
+    kind: Literal["turns", "charges"]
+    encoding: Literal["identity", "gzip"]
+    table: str
+    agent: str
+    batches: int
+
+    def dumps(self) -> str:
+        """As one line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def loads(cls, text: str) -> Self:
+        """The one that ``dumps`` wrote."""
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """What one repetition measured. Times are microseconds unless their name says otherwise.
 
@@ -57,6 +106,7 @@ class Result:
     left_at: float = 0.0
     exit_seconds: float | None = None
     arrived: int | None = None
+    size: int = 0  # bytes of an answer
     error: str | None = None
 
     def counted(self, arrived: int | None) -> Self:

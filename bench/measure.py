@@ -48,7 +48,7 @@ def paced(job: Job) -> Result:
         recorder.record(turn)
     del turn
     time.sleep(0.3)  # the warm turns are out of the way
-    before = _calibrate()
+    before = calibrate()
     _settle()
     held, cpu = _held(), time.process_time()
     times, peak = _time_each(recorder, supply, job)
@@ -56,12 +56,12 @@ def paced(job: Job) -> Result:
     cpu = time.process_time() - cpu
     return Result(
         recorder=job.recorder,
-        p50=_quantile(times, 0.5),
-        p99=_quantile(times, 0.99),
+        p50=quantile(times, 0.5),
+        p99=quantile(times, 0.99),
         worst=max(times),
         cpu=cpu / job.turns * 1e6,
         growth_bytes=max(peak, _held()) - held,
-        calibration=(before + _calibrate()) / 2,
+        calibration=(before + calibrate()) / 2,
         leave_seconds=left,
         lost=recorder.lost(),
         left_at=time.monotonic(),
@@ -75,7 +75,7 @@ def write(job: Job) -> Result:
         recorder.record(turn)
         recorder.flush(5.0)
     recorder.close()
-    return Result(recorder=job.recorder, lost=recorder.lost(), calibration=_calibrate())
+    return Result(recorder=job.recorder, lost=recorder.lost(), calibration=calibrate())
 
 
 def drain(job: Job) -> Result:
@@ -84,7 +84,7 @@ def drain(job: Job) -> Result:
     for turn in islice(supply, job.warm):
         recorder.record(turn)
     recorder.flush(10.0)
-    calibration = _calibrate()
+    calibration = calibrate()
     _settle()
     began, cpu = time.perf_counter(), time.process_time()
     for turn in supply:
@@ -154,7 +154,7 @@ def _held() -> int:
     return int(import_module("psutil").Process().memory_info().rss)
 
 
-def _calibrate() -> float:
+def calibrate() -> float:
     """Microseconds of a fixed piece of work, the median of 41: they tell machines and moments apart.
 
     As with the turns, each comes after a pause and with data not touched before: a machine differs far
@@ -169,7 +169,7 @@ def _calibrate() -> float:
     return median(times)
 
 
-def _quantile(times: list[float], share: float) -> float:
+def quantile(times: list[float], share: float) -> float:
     return sorted(times)[min(len(times) - 1, int(len(times) * share))]
 
 

@@ -53,6 +53,11 @@ def micros(values: Iterable[float]) -> str:
     return _median(values, "{:,.0f}")
 
 
+def millis(values: Iterable[float]) -> str:
+    """The median of microseconds, in thousands of them."""
+    return _median((value / 1_000 for value in values), "{:,.1f}")
+
+
 def seconds(values: Iterable[float], limit: float) -> str:
     """The median of seconds; at the limit nobody knows how long it would have been."""
     known = list(values)

@@ -112,3 +112,8 @@ STATS_PIPELINE_KEYS: Final = 200
 STATS_READ_TURNS: Final = 100_000
 # Rows that are counted one by one; above, Postgres's own estimate is given.
 STATS_EXACT_ROWS: Final = 1_000_000
+
+# Hands a statement of the ledger's seeding: a quarter of a million rows, 100 MB of sorting.
+SEED_CHUNK_HANDS: Final = 10_000
+# Synthetic charges: ten times what the ledger is made for, and 30 years a second apart.
+SEED_ROWS: Final = 1_000_000_000

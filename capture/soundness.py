@@ -42,6 +42,7 @@ _WANTED: Final[dict[str, tuple[type, ...]]] = {
     "sequence": (int,),
     "losses": (dict,),
 }
+_LISTS: Final = ("decision", "unsent")
 _FROZEN: Final = ("knowledge", "decision", "unsent", "usage")
 
 
@@ -84,6 +85,8 @@ def _check_key(record: TurnRecord) -> None:
 
 def _check_time(time: datetime.datetime) -> None:
     """In year 1 or 9999 an offset can lead out of what UTC can be written in."""
+    if time.tzinfo is None:
+        raise RecordError("the record's time names no offset")
     try:
         time.astimezone(datetime.UTC)
     except (OverflowError, ValueError) as exc:
@@ -93,14 +96,25 @@ def _check_time(time: datetime.datetime) -> None:
 def _check_lists(record: TurnRecord) -> None:
     for name in (*record.rewritten, *record.cut):
         _check("rewritten and cut", name, (str,))
-    for reason, count in record.losses.items():
-        _check("losses", reason, (str,))
-        _check("losses", count, (int,))
+    for name, counts in (("losses", record.losses), ("redactions", record.redactions)):
+        for word, count in counts.items():
+            _check(name, word, (str,))
+            _check_count(name, count)
+    if record.sequence is not None:
+        _check_count("sequence", record.sequence)
+    for step in record.adjustments:
+        _check("adjustments", step.rule, _PLAIN)
+        _check("adjustments", step.why, (str,))
     for name, body in record.artifacts.items():
         _check("artifacts", name, (str,))
         _check("artifacts", body, (bytes,))
     for attempt in record.attempts:
         _check_attempt(attempt)
+
+
+def _check_count(name: str, value: Any) -> None:
+    if value is None or isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise RecordError(f"the record's {name} is no count")
 
 
 def _check_attempt(attempt: Attempt) -> None:
@@ -125,6 +139,8 @@ def _thaw(name: str, frozen: bytes | None) -> None:
     if frozen is None:
         return
     try:
-        unpack(frozen)
+        thawed = unpack(frozen)
     except ValueError as exc:
         raise RecordError(f"the record's {name} is damaged") from exc
+    if name in _LISTS and not isinstance(thawed, list):
+        raise RecordError(f"the record's {name} is no list of messages")

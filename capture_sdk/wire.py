@@ -145,18 +145,19 @@ def _checked(name: str, camel: str, value: Any) -> Any:
 
 
 def time_from_json(camel: str, value: object) -> datetime.datetime:
-    """A moment written in ISO 8601 with its offset. Raises RecordError naming the field."""
+    """A moment written in ISO 8601 with its offset, in UTC. Raises RecordError naming the field."""
     if not isinstance(value, str):
         raise RecordError(f"{camel} must be text in ISO 8601, not {type(value).__name__}")
     try:
         time = datetime.datetime.fromisoformat(value)
-    except ValueError:
+        moved = time.astimezone(datetime.UTC)  # stores refuse offsets that Python takes
+    except (ValueError, OverflowError):
         raise RecordError(
             f"{camel} is {value[:40]!r}: ISO 8601 is wanted, such as 2026-01-31T12:00:00Z"
         ) from None
     if time.tzinfo is None:
         raise RecordError(f"{camel} is {value[:40]!r}, which names no offset: write Z for UTC")
-    return time
+    return moved
 
 
 def _camel(name: str) -> str:

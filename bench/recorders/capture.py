@@ -65,7 +65,7 @@ class CaptureTransport:
         from capture_sdk.transports.redis import RedisTransport
 
         self._transport = RedisTransport.from_config(Config(redis_url=url))
-        collector = _Collector()
+        collector = Collector()
         client = Client(Config(queue_items=1_000_000, queue_bytes=2**40), transport=collector)
         encoder = CaptureSdk.__new__(CaptureSdk)
         encoder._client, encoder._outbox = client, Outbox(lambda message: None)
@@ -96,12 +96,11 @@ class CaptureTransport:
         return None
 
 
-class _Collector:
+class Collector:
     """A transport that keeps what it is given, to be written later."""
 
-    takes_dictionaries = True
-
-    def __init__(self) -> None:
+    def __init__(self, *, takes_dictionaries: bool = True) -> None:
+        self.takes_dictionaries = takes_dictionaries
         self.parcels: list[Any] = []
 
     def write(self, parcels: Any) -> list[Any]:

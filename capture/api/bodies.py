@@ -95,3 +95,4 @@ _PIECES: Final[dict[str, Callable[[HttpRequest], Iterator[bytes]]]] = {
     "gzip": _gunzipped,
     "zstd": _unzstd,
 }
+ENCODINGS: Final = tuple(_PIECES)

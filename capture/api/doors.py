@@ -7,6 +7,7 @@ A view sees a request only after that.
 from collections.abc import Callable
 from typing import cast
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
@@ -93,6 +94,13 @@ def _caller_with_key(request: HttpRequest) -> Caller:
 
 
 def _caller_with_session(request: HttpRequest) -> Caller:
+    try:
+        return _staff(request)
+    except (OperationalError, InterfaceError) as exc:
+        raise Unavailable("the database does not answer, so this session cannot be checked") from exc
+
+
+def _staff(request: HttpRequest) -> Caller:
     if not request.user.is_authenticated:
         raise NoSession("a staff session is needed: log in at the admin")
     caller = caller_of_user(request.user)
@@ -104,7 +112,7 @@ def _caller_with_session(request: HttpRequest) -> Caller:
 def _admit(request: HttpRequest, operation: Operation, caller: Caller) -> ApiRequest:
     if request.method != operation.method and not (operation.method == "GET" and request.method == "HEAD"):
         raise NotAllowed(operation.method, f"{request.method} is not allowed here; use {operation.method}")
-    if not caller.scopes & operation.scopes:
+    if not (operation.is_for_everybody or caller.scopes & operation.scopes):
         raise Forbidden(f"{caller.actor} lacks the scope {' or '.join(sorted(operation.scopes))}")
     if operation.is_of_every_agent and caller.agents is not None:
         raise Forbidden(f"{caller.actor} is bound to its agents, and this shows every agent's")
@@ -130,11 +138,11 @@ def _raw(request: HttpRequest, operation: Operation) -> dict[str, object]:
 
 def _read(parameters: tuple[Parameter, ...], raw: dict[str, object]) -> dict[str, object]:
     given = {name: value for name, value in raw.items() if value not in (None, "")}
+    known = {each.name: each for each in parameters}
     missing = [each.name for each in parameters if each.is_required and each.name not in given]
     if missing:
         raise BadValue(f"{', '.join(missing)} must be given", fields=dict.fromkeys(missing, "missing"))
-    known = {each.name: each for each in parameters}
-    if unknown := [name[:40] for name in given if name not in known]:
+    if unknown := [name[:40] for name in raw if name not in known]:
         taken = ", ".join(known) or "none"
         raise BadValue(f"{unknown[0]!r} is no parameter here: {taken}", fields={unknown[0]: "unknown"})
     return {name: _one(known[name], value) for name, value in given.items()}

@@ -4,7 +4,7 @@ ApiError
 ├── BadValue      400  a parameter is missing or not acceptable
 ├── NoKey         401  no key, or not one of ours
 ├── NoSession     401  nobody is logged in
-├── Forbidden     403  the key's scope or its agents do not allow it
+├── Forbidden     403  the caller's scope or agents do not allow it
 ├── NotFound      404  there is nothing of that name
 ├── NotAllowed    405  another method is needed
 ├── Gone          410  it was there, and is no longer
@@ -47,31 +47,43 @@ class ApiError(Exception):
 
 
 class BadValue(ApiError):
+    """A parameter is missing or not acceptable."""
+
     status = HTTPStatus.BAD_REQUEST
     code = "bad_value"
 
 
 class NoKey(ApiError):
+    """No key, or not one of ours."""
+
     status = HTTPStatus.UNAUTHORIZED
     code = "no_key"
 
 
 class NoSession(ApiError):
+    """Nobody is logged in."""
+
     status = HTTPStatus.UNAUTHORIZED
     code = "no_session"
 
 
 class Forbidden(ApiError):
+    """The caller's scope or agents do not allow it."""
+
     status = HTTPStatus.FORBIDDEN
     code = "forbidden"
 
 
 class NotFound(ApiError):
+    """There is nothing of that name."""
+
     status = HTTPStatus.NOT_FOUND
     code = "not_found"
 
 
 class NotAllowed(ApiError):
+    """Another method is needed."""
+
     status = HTTPStatus.METHOD_NOT_ALLOWED
     code = "method_not_allowed"
 
@@ -85,31 +97,43 @@ class NotAllowed(ApiError):
 
 
 class Gone(ApiError):
+    """It was there, and is no longer."""
+
     status = HTTPStatus.GONE
     code = "gone"
 
 
 class TooLarge(ApiError):
+    """The body is larger than it may be."""
+
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     code = "too_large"
 
 
 class BadEncoding(ApiError):
+    """The body is compressed in a way that is not taken."""
+
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     code = "bad_encoding"
 
 
 class Broken(ApiError):
+    """A fault of ours, which the log has."""
+
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     code = "broken"
 
 
 class Damaged(ApiError):
+    """What was written reads back different; nothing was kept."""
+
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     code = "damaged"
 
 
 class Unavailable(ApiError):
+    """A store does not answer."""
+
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "store_unavailable"
 

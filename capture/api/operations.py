@@ -44,7 +44,7 @@ class Operation:
     """One endpoint: ``path`` below the API's root, for callers with at least one of ``scopes``.
 
     ``batch`` names the list that a batch's body carries. ``answer`` is the schema of a good answer, or the media
-    type of one that is not JSON; ``statuses`` are the errors it has beside those of every operation.
+    type of one that is not JSON; ``statuses`` are those it has beside 200 and the errors of every operation.
     """
 
     method: str
@@ -69,11 +69,16 @@ class Operation:
     @property
     def is_of_every_agent(self) -> bool:
         """Whether it shows every agent's turns, which a caller bound to some may not see."""
-        return self.batch is None and all(
-            each.name != "agentId" or not each.is_required for each in self.parameters
-        )
+        is_of_one = any(each.name == "agentId" and each.is_required for each in self.parameters)
+        return self.batch is None and not self.is_for_everybody and not is_of_one
+
+    @property
+    def is_for_everybody(self) -> bool:
+        """Whether any valid key or session will do, whatever its scopes and agents."""
+        return self.scopes == EVERYBODY
 
 
+EVERYBODY: Final = frozenset(Scope)
 ANYTHING: Final = "application/octet-stream"
 
 

@@ -1,6 +1,7 @@
 """The parameters of the API: how each is read, and what the description says of it, in one place."""
 
 import datetime
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,7 +10,11 @@ from capture.limits import ID_LENGTH, RECENT_HANDS
 from capture_sdk.errors import IdError
 from capture_sdk.keys import INDEX_MAX, checked_id, checked_index
 
+_DIGITS: Final = re.compile(r"([0-9]{1,19})(?:\.0{1,19})?")  # 42.0 is an integer in JSON Schema
+
 Read = Callable[[str, object], Any]
+
+_EXACT_FLOAT: Final = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +29,14 @@ class Parameter:
 
 
 def index(name: str, given: object) -> int:
-    """A whole number from 0 to 2**63 - 1, as a number (JSON) or its digits (a query)."""
+    """A whole number from 0 to 2**63 - 1, as a number (JSON) or its digits (a query, or a client without 64 bits)."""
+    if isinstance(given, float) and given.is_integer() and abs(given) <= _EXACT_FLOAT:
+        given = int(given)  # 42.0 is an integer in JSON; beyond 2**53 nobody knows which one was meant
     if isinstance(given, str):
-        if not (given.isascii() and given.isdigit() and len(given) <= 19):
+        digits = _DIGITS.fullmatch(given)
+        if digits is None:
             raise IdError(f"{name} must be an integer from 0 to 2**63 - 1, not {given[:40]!r}")
-        given = int(given)
+        given = int(digits[1])
     return checked_index(name, given)
 
 
@@ -79,8 +87,33 @@ def moment(name: str, given: object) -> datetime.datetime:
     return moved
 
 
-ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": ID_LENGTH}
-INDEX_SCHEMA: Final = {"type": "integer", "minimum": 0, "maximum": INDEX_MAX}
+ID_SCHEMA: Final[dict[str, object]] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": ID_LENGTH,
+    "pattern": "^[^\\x00]*$",
+}
+INDEX_SCHEMA: Final[dict[str, object]] = {"type": "integer", "minimum": 0, "maximum": INDEX_MAX}
+_MOST: Final = str(INDEX_MAX)
+# The digits of 0 to 2**63 - 1, and of nothing else: as long and smaller at some place, or shorter.
+DIGITS_SCHEMA: Final[dict[str, object]] = {
+    "type": "string",
+    "pattern": "^(?:[0-9]{1,18}|"
+    + "".join(
+        f"{_MOST[:place]}[0-{int(digit) - 1}][0-9]{{{len(_MOST) - 1 - place}}}|"
+        for place, digit in enumerate(_MOST)
+        if digit != "0"
+    )
+    + f"{_MOST})$",
+}
+# What every clock here takes: no leap second, and an offset that somebody on earth has.
+MOMENT_SCHEMA: Final[dict[str, object]] = {
+    "type": "string",
+    "format": "date-time",
+    "pattern": r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?"
+    r"(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])$",
+    "description": "With its offset.",
+}
 
 TABLE_ID: Final = Parameter("tableId", "The table's id.", checked_id, ID_SCHEMA)
 HAND_NUMBER: Final = Parameter("handNumber", "The hand's number at its table.", index, INDEX_SCHEMA)

@@ -1,16 +1,16 @@
 """The JSON shapes of the API: camelCase, every byte accounted for, strict JSON at every size.
 
-The shapes hold values as they were recorded; ``dumps`` gives those that JSON has no form for theirs.
+The shapes hold values as they were recorded; ``writing`` gives those that JSON has no form for theirs.
 """
 
-import json
 from datetime import datetime
 from typing import Final
 
+from capture.api.writing import Writer
 from capture.merge import CapturedTurn, HandView, Standing
 from capture.pins.pin import Pin
 from capture.recent import HandPage, HandSummary
-from capture_sdk.freeze import jsonable, unpack
+from capture_sdk.freeze import unpack
 from capture_sdk.records import Adjustment, Attempt, Charge, TurnRecord
 
 Json = dict[str, object]
@@ -18,21 +18,13 @@ Json = dict[str, object]
 OK, UNAVAILABLE = "ok", "unavailable"
 
 
-def dumps(content: Json) -> str:
-    """Strict JSON. Most answers hold nothing but plain values: only the others are walked through in Python."""
-    try:
-        return json.dumps(content, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):  # bytes, NaN, a giant integer, a tower of lists
-        return json.dumps(jsonable(content), allow_nan=False)
-
-
-def hand_json(view: HandView) -> Json:
+def hand_json(view: HandView, writer: Writer) -> Json:
     """The answer of ``hand`` and ``hand-all``."""
     expected = view.expected
     return {
         "tableId": view.table_id,
         "handNumber": view.hand_number,
-        "turns": [turn_json(turn) for turn in view.turns],
+        "turns": [turn_json(turn, writer) for turn in view.turns],
         "fallbacks": [charge_json(charge) for charge in view.fallbacks],
         "sources": sources_json(buffer_ok=view.buffer_ok, durable_ok=view.durable_ok),
         "expected": None if expected is None else {"turns": expected.turns, "fallbacks": expected.fallbacks},
@@ -54,7 +46,7 @@ def hand_json(view: HandView) -> Json:
     }
 
 
-def turn_json(turn: CapturedTurn) -> Json:
+def turn_json(turn: CapturedTurn, writer: Writer) -> Json:
     """One captured turn. Null means not captured; an empty value means captured, and empty."""
     head: Json = {
         "agentId": turn.key.agent_id,
@@ -67,7 +59,7 @@ def turn_json(turn: CapturedTurn) -> Json:
         "isFallback": False,
         "isClamped": turn.is_clamped,
     }
-    return head | _record_json(turn.record)
+    return head | _record_json(turn.record, writer)
 
 
 def charge_json(charge: Charge) -> Json:
@@ -148,16 +140,15 @@ def time_json(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
-def _record_json(record: TurnRecord | None) -> Json:
+def _record_json(record: TurnRecord | None, writer: Writer) -> Json:
     """What the record holds; every field null for one that cannot be read."""
     if record is None:
         return dict(_UNREADABLE)
     prompt = record.prompt
-    whole = prompt.text() if prompt is not None else None
     return {
         "capturedAt": time_json(record.captured_at),
         "knowledge": _thawed(record.knowledge),
-        "prompt": whole,
+        "prompt": writer.prompt(prompt),
         "promptSha256": None if prompt is None else prompt.sha256,
         "envHash": None if prompt is None else prompt.env_hash,
         "promptIsMessages": prompt is not None and prompt.is_messages,

@@ -19,6 +19,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     views.turns,
     views.charges,
     views.prompt,
+    views.description,
 )
 _ANY: Final = r"^(?P<path>.*)$"
 

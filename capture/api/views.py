@@ -1,16 +1,18 @@
 """What the operations do. Each is handed a request that was let in, asks one function and answers."""
 
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseNotModified
+from django.utils.http import parse_etags
 
 from capture import hands, ingest, metrics, recent
 from capture.absence import Why
 from capture.access import log_access
-from capture.api import shapes
+from capture.api import openapi, shapes
 from capture.api.bodies import read_items
 from capture.api.errors import Gone, NotFound, Unavailable
 from capture.api.filters import FILTERS, hand_filter
-from capture.api.operations import ANYTHING, ApiRequest, agent_of, hand_of, operation, turn_of
+from capture.api.operations import ANYTHING, EVERYBODY, ApiRequest, agent_of, hand_of, operation, turn_of
 from capture.api.parameters import ACTION_INDEX, AGENT_ID, CURSOR, HAND, LIMIT
+from capture.api.writing import Writer
 from capture.auth import Scope
 from capture.merge import HandView
 from capture.models import AccessAction
@@ -24,7 +26,8 @@ def hand(request: ApiRequest) -> HttpResponse:
     view = hands.get_hand_turns(*hand_of(request), agent_id=agent_of(request))
     _log(request, AccessAction.READ, [agent_of(request)])
     metrics.count_view("hand", view)
-    return _json(shapes.hand_json(view))
+    writer = Writer()
+    return _json(shapes.hand_json(view, writer), writer)
 
 
 @operation("GET", "hand-all", Scope.READ_ALL, parameters=HAND, answer="Hand")
@@ -33,7 +36,8 @@ def hand_all(request: ApiRequest) -> HttpResponse:
     view = hands.get_hand_all(*hand_of(request))
     _log(request, AccessAction.READ, view.agents)
     metrics.count_view("hand-all", view)
-    return _json(shapes.hand_json(view))
+    writer = Writer()
+    return _json(shapes.hand_json(view, writer), writer)
 
 
 @operation("POST", "promote", Scope.PROMOTE, parameters=(*HAND, AGENT_ID), answer="Pin")
@@ -103,6 +107,22 @@ def prompt_response(whole: bytes, sha256: str, status: PromptStatus) -> HttpResp
     return response
 
 
+@operation("GET", "openapi.json", *EVERYBODY, answer="OpenApi", statuses=(304,))
+def description(request: ApiRequest) -> HttpResponse:
+    """This description: OpenAPI 3.1, the same from both doors."""
+    document = openapi.written()
+    known = {etag.removeprefix("W/") for etag in parse_etags(request.headers.get("If-None-Match", ""))}
+    is_known = not known.isdisjoint({document.etag, "*"})
+    response = (
+        HttpResponseNotModified()
+        if is_known
+        else HttpResponse(document.body, content_type="application/json")
+    )
+    response["ETag"] = document.etag
+    response["Cache-Control"] = "private, no-cache"  # ask again each time: the ETag makes that cheap
+    return response
+
+
 def _log(
     request: ApiRequest,
     action: AccessAction,
@@ -134,5 +154,5 @@ def _absence(view: HandView, action_index: int) -> NotFound | Gone | Unavailable
     return NotFound("this turn was not captured" + (": its client lost it" if reason is Why.LOST else ""))
 
 
-def _json(content: shapes.Json) -> HttpResponse:
-    return HttpResponse(shapes.dumps(content), content_type="application/json")
+def _json(shape: shapes.Json, writer: Writer | None = None) -> HttpResponse:
+    return HttpResponse((writer or Writer()).dumps(shape), content_type="application/json")

@@ -31,7 +31,7 @@ def _joined(column: str) -> str:
     return f'{column} = ARRAY(SELECT DISTINCT name COLLATE "C" FROM {names} AS name ORDER BY 1)'  # noqa: S608
 
 
-def _summed(which: str) -> str:
+def summed(which: str) -> str:
     """The writer and the rebuild add rows up with these words, so they cannot disagree."""
     return f"""
         INSERT INTO agent_hands (id, table_id, hand_number, {", ".join(_FIGURES)})
@@ -45,7 +45,7 @@ def _summed(which: str) -> str:
 
 # One order for every writer: two of them never wait for each other in a ring.
 _ADD: Final = f"""
-{_summed("id = ANY(%s)")} ORDER BY table_id COLLATE "C", hand_number
+{summed("id = ANY(%s)")} ORDER BY table_id COLLATE "C", hand_number
 ON CONFLICT (table_id, hand_number) DO UPDATE SET
     first_at = LEAST(agent_hands.first_at, excluded.first_at),
     last_at = GREATEST(agent_hands.last_at, excluded.last_at),
@@ -126,6 +126,6 @@ def _rebuild_chunk(after: tuple[str, int]) -> tuple[tuple[str, int] | None, Rebu
         which, bounds = (_SOME, after) if last is None else (f"{_SOME} AND {_UP_TO}", (*after, *last))
         cursor.execute(_REMOVE.format(which=which), bounds)
         removed = cursor.rowcount
-        cursor.execute(_summed(which) + _CORRECT, bounds)
+        cursor.execute(summed(which) + _CORRECT, bounds)
         are_new = [is_new for (is_new,) in cursor.fetchall()]
         return last, Rebuilt(sum(are_new), are_new.count(False), removed)

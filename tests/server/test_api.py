@@ -7,10 +7,10 @@ import json
 from typing import Any
 
 import pytest
-from django.test import Client as Http
 
 from capture_sdk import CapturePolicy, Rule
 from tests.build import ENVELOPE, HAND, REMAINDER, TABLE, fall_back, play, seat, take
+from tests.described import DescribedHttp as Http
 
 pytestmark = pytest.mark.django_db
 
@@ -290,7 +290,7 @@ def test_hand_needs_all_three(left_out: str) -> None:
     assert response.json()["error"]["fields"] == {left_out: "missing"}
 
 
-@pytest.mark.parametrize("number", ["-1", "1.0", "x", "²", str(2**63), "1" * 5_000, " 1", "0x1", "NaN"])
+@pytest.mark.parametrize("number", ["-1", "x", "²", str(2**63), "1" * 5_000, " 1", "0x1", "NaN"])
 def test_a_hand_number_that_is_none_is_400(number: str) -> None:
     response = get("hand", OWNER, **SEAT | {"handNumber": number})
     assert response.status_code == 400

@@ -9,6 +9,7 @@ import pytest
 from django.test import Client as Http
 
 from capture.api import shapes
+from capture.api.writing import Writer
 from capture.hands import get_hand_turns
 from capture.merge import CapturedTurn
 from capture_sdk.keys import envelope_key
@@ -71,15 +72,21 @@ def captured() -> CapturedTurn:
     return turn
 
 
+def written() -> str:
+    """The captured turn as an answer has it."""
+    writer = Writer()
+    return writer.dumps(shapes.turn_json(captured(), writer))
+
+
 def test_every_field_comes_back_as_it_was_sent() -> None:
     assert send(FULL) == [{"status": "written"}]
-    shown = json.loads(shapes.dumps(shapes.turn_json(captured())))
+    shown = json.loads(written())
     left = {"envelope", "remainder", "capturedAt", "losses", "attempts", "tableId", "handNumber"}
     assert {name: shown[name] for name in FULL if name not in left} == {
         name: value for name, value in FULL.items() if name not in left
     }
     assert (shown["prompt"], shown["promptStatus"]) == (TOLD, "verified")
-    assert (shown["capturedAt"], shown["isClamped"]) == ("2026-01-02T03:04:05+01:00", True)
+    assert (shown["capturedAt"], shown["isClamped"]) == ("2026-01-02T02:04:05Z", True)
     assert [each["status"] for each in shown["attempts"]] == ["503", "ok"]
 
 
@@ -108,13 +115,13 @@ def test_an_envelope_that_is_known_need_not_be_sent_again(buffer: Any) -> None:
 @pytest.mark.parametrize("prompt", ["one text\r\n", {"$bytes": base64.b64encode(b"\xff\x00").decode()}, ""])
 def test_a_prompt_may_come_whole(prompt: Any) -> None:
     send(WHERE | {"prompt": prompt})
-    shown = json.loads(shapes.dumps(shapes.turn_json(captured())))
+    shown = json.loads(written())
     assert (shown["prompt"], shown["promptStatus"], shown["envHash"]) == (prompt, "verified", None)
 
 
 def test_a_prompt_may_be_a_list_of_messages() -> None:
     send(WHERE | {"prompt": [{"role": "system", "content": "Spiele ♠"}]})
-    shown = shapes.turn_json(captured())
+    shown = json.loads(written())
     assert shown["prompt"] == '[{"role":"system","content":"Spiele ♠"}]'
     assert shown["promptIsMessages"] is True
 
@@ -126,7 +133,7 @@ def test_secrets_are_masked_on_arrival_since_no_sdk_did_it() -> None:
         | {"knowledge": {"apiKey": secret}, "decision": [{"agentToken": secret}], "routing": f"key {secret}"}
     )
     turn = captured()
-    assert secret not in shapes.dumps(shapes.turn_json(turn))
+    assert secret not in written()
     assert turn.record is not None
     assert sum(turn.record.redactions.values()) >= 3
     assert turn.record.policy is not None

@@ -1,0 +1,84 @@
+"""Turns played through the SDK, for what is measured behind it: the server, its buffer and its tables."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import cycle, islice
+from typing import Any, Final
+
+from bench.recorders.capture import Collector
+from bench.workload import Turn, endless, lines, turn
+from capture_sdk import Client, Config, Outbox
+from capture_sdk.records import Charge, TurnKey
+from capture_sdk.transports import Parcel
+
+TABLE: Final = "table-07"
+LONG: Final = 60  # turns of a long hand
+_ENDLESS: Final = {
+    "queue_items": 1_000_000,
+    "queue_bytes": 2**32,
+}  # a queue that takes whatever comes at once
+
+
+def fill(buffer_url: str, hands: Iterable[int], *, agents: int, turns: int = LONG) -> list[Charge]:
+    """Play hands of so many turns an agent, under prompts of 20 KB, into the buffer; gives their charges.
+
+    Raises RuntimeError when a turn did not arrive.
+    """
+    charges: list[Charge] = []
+    for agent in range(agents):  # each of them plays in a process of its own, so each has a client of its own
+        client, supply = Client(Config.of(redis_url=buffer_url, **_ENDLESS)), long_turns()
+        for hand in hands:
+            keys = [TurnKey(TABLE, hand, f"agent-{agent}", index) for index in range(turns)]
+            charges += [play(client, key, next(supply)) for key in keys]
+        flushed = client.flush(120)
+        client.close()
+        if not flushed:
+            raise RuntimeError(f"{flushed.pending} turns still wait, lost: {dict(flushed.lost)}")
+    return charges
+
+
+def collect(table: str, agent: str, count: int) -> tuple[list[Parcel], list[Charge]]:
+    """The workload's turns as the HTTP transport gets them, and their charges."""
+    collector = Collector(takes_dictionaries=False)
+    client = Client(Config.of(**_ENDLESS), transport=collector)
+    charges = [
+        play(client, TurnKey(table, each.hand, agent, each.action_index), each)
+        for each in islice(endless(lines()), count)
+    ]
+    client.close(60)
+    return collector.parcels, charges
+
+
+def long_turns() -> Iterator[Turn]:
+    """The workload's turns, one after the other without end, with the agent's notes in the prompt too."""
+    for number, line in enumerate(cycle(lines())):
+        made = turn(line, number)
+        notes = "\n".join(made.knowledge["notes"])
+        yield replace(made, remainder=f"NOTES\n{notes}\n\n{made.remainder}")
+
+
+def prompt_bytes() -> int:
+    """How long a prompt of ``long_turns`` is on average, in bytes."""
+    sizes = [len((each.envelope + each.remainder).encode()) for each in islice(long_turns(), LONG)]
+    return sum(sizes) // len(sizes)
+
+
+def play(client: Client, key: TurnKey, played: Turn) -> Charge:
+    """Every verb of a turn once."""
+    outbox: Outbox[dict[str, Any], None] = Outbox(lambda message: None)
+    with client.turn(
+        table_id=key.table_id,
+        hand_number=key.hand_number,
+        agent_id=key.agent_id,
+        action_index=key.action_index,
+        agent_version_id=played.version,
+        outbox=outbox,
+    ) as opened:
+        opened.knows(**played.knowledge)
+        opened.prompt(played.envelope, played.remainder, joiner="")
+        opened.response(
+            played.response, model="model-a", provider="provider-a", cost_micros=4_100, latency_ms=1_900.0
+        )
+        opened.parsed(played.message["action"], played.message["amount"])
+        outbox.send(played.message)
+    return opened.charge()

@@ -5,7 +5,7 @@ An agent's read touches that agent's keys only. A buffer that cannot be reached 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from typing import Any, Self
 
@@ -99,6 +99,28 @@ class Buffer:
             found += self._read(table_id, hand_number, agent_id, indexes[start : start + BUFFER_CHUNK_TURNS])
         envelopes = self.envelopes(hash_ for turn in found if (hash_ := envelope_hash(turn.fields)))
         return [_turn(turn, envelopes) for turn in found]
+
+    def records(self, keys: Sequence[TurnKey]) -> list[TurnRecord]:
+        """The records of these turns that are there and can be read, of any hands, without their envelopes."""
+        raws = self._ask([("get", turn_key(*astuple(key))) for key in keys])
+        needed = {needs for raw in raws if raw is not None and (needs := dictionary_hash(raw))}
+        dictionaries = self._blobs(sorted(needed), dictionary_key)
+        stored = [
+            _open(key, raw, 0, dictionaries) for key, raw in zip(keys, raws, strict=True) if raw is not None
+        ]
+        return [record for each in stored if (record := _turn(each, {}).record) is not None]
+
+    def count_envelopes(self, at_most: int) -> tuple[int, bool]:
+        """How many envelopes there are, as far as so many keys tell; the second value is whether these were all."""
+        try:
+            cursor, seen, found = 0, 0, 0
+            while True:
+                cursor, keys = self._redis.scan(cursor, count=1_000)
+                seen, found = seen + len(keys), found + sum(key.startswith(b"env:") for key in keys)
+                if not cursor or seen >= at_most:
+                    return found, not cursor
+        except RedisError as exc:
+            raise BufferUnavailable(type(exc).__name__) from exc
 
     def envelopes(self, hashes: Iterable[str]) -> dict[str, bytes]:
         """The envelopes of these hashes that are still there."""

@@ -38,6 +38,10 @@ OUTAGE_SECONDS: Final = 2
 RECENT_HANDS: Final = 200
 # Hands that a page is looked for one by one: ten milliseconds.
 RECENT_WALK_HANDS: Final = 20_000
+# Newest hands whose clients are asked what they lost, for the figures above the list.
+FIGURE_HANDS: Final = 10
+# Keys among which envelopes are counted for them: some twenty milliseconds.
+FIGURE_KEYS: Final = 20_000
 # Turns a pipeline: bounds one reply of Redis to a few megabytes.
 BUFFER_CHUNK_TURNS: Final = 100
 # Bytes of an envelope: a frame that grows beyond this is not ours.

@@ -29,6 +29,15 @@ class StandsOut(StrEnum):
     REDACTED = "redacted"
 
 
+class StateFilter(StrEnum):
+    """What a hand may be by the ledger and the pins alone; whether the buffer still has it is read with the page."""
+
+    RECENT = "recent"  # not pinned, and inside its time in the buffer
+    PINNED = "pinned"
+    EXPIRED = "expired"  # not pinned, and its time has passed
+    FALLBACK_ONLY = "fallback_only"
+
+
 @dataclass(frozen=True, slots=True)
 class HandFilter:
     """What recent hands are narrowed to; None leaves a thing open, and all that is given must hold.
@@ -36,6 +45,7 @@ class HandFilter:
     ``agent_id``, ``agent_version_id`` and ``model`` hold for at least one charge of the hand, the latter two compared
     as ``agent_hands`` keeps them: cut to an id's length. ``since`` (included) and ``until`` (not included) are times
     with their zone, compared with the hand's first charge. ``is_pinned`` asks whether any turn of it is kept.
+    ``state`` is one of the hand as a whole.
     """
 
     table_id: str | None = None
@@ -46,6 +56,7 @@ class HandFilter:
     since: datetime.datetime | None = None
     until: datetime.datetime | None = None
     is_pinned: bool | None = None
+    state: StateFilter | None = None
 
 
 EVERY_HAND: Final = HandFilter()
@@ -112,7 +123,17 @@ def _rows(wanted: HandFilter, limit: int, cursor: int | None) -> list[Any]:
 def _may_be_far(wanted: HandFilter) -> bool:
     """Whether all that is asked for may be long ago, such as an agent's hands that left: the planner cannot know."""
     names = (wanted.agent_id, wanted.agent_version_id, wanted.model)
-    return wanted.is_pinned is True or any(name is not None for name in names)
+    is_pinned = wanted.is_pinned is True or wanted.state is StateFilter.PINNED
+    return is_pinned or any(name is not None for name in names)
+
+
+def newer_hands(wanted: HandFilter, *, than: int, at_most: int) -> int:
+    """How many wanted hands came after the one of this id, counted up to ``at_most``. Raises StoresUnavailable."""
+    hands = _wanted(AgentHand.objects.filter(id__gt=than), wanted)
+    try:
+        return ask(hands.order_by("-id")[:at_most].count)
+    except DurableUnavailable as exc:
+        raise StoresUnavailable("the durable store is unavailable") from exc
 
 
 def _border(hands: QuerySet[AgentHand]) -> int | None:
@@ -135,7 +156,20 @@ def _wanted(hands: QuerySet[AgentHand], wanted: HandFilter) -> QuerySet[AgentHan
         hands = hands.filter(**{_FLAGS[wanted.stands_out]: True})
     if wanted.is_pinned is not None:
         hands = hands.filter(Exists(_TURNS) if wanted.is_pinned else ~Exists(_TURNS))
-    return hands
+    return hands if wanted.state is None else _in_state(hands, wanted.state)
+
+
+def _in_state(hands: QuerySet[AgentHand], state: StateFilter) -> QuerySet[AgentHand]:
+    if state is StateFilter.PINNED:
+        return hands.filter(Exists(_TURNS))
+    if state is StateFilter.FALLBACK_ONLY:
+        return hands.filter(has_fallbacks=True, turns=0)
+    clock = read_clock()
+    border = clock.now - datetime.timedelta(seconds=clock.ttl_seconds)
+    hands = hands.filter(~Exists(_TURNS), turns__gt=0)
+    return (
+        hands.filter(last_at__gte=border) if state is StateFilter.RECENT else hands.filter(last_at__lt=border)
+    )
 
 
 def _one(name: str | None) -> list[str] | None:

@@ -42,6 +42,11 @@ def cursor_address(given: QueryDict) -> int | None:
     return _number("Cursor", before) if before else None
 
 
+def newest_address(given: QueryDict) -> int:
+    """The id of the newest hand that a list shows; 0 for an empty one. Raises IdError."""
+    return _number("Newest", given.get("after", "0"))
+
+
 def hand_query(table_id: str, hand_number: int) -> str:
     """The query string that names a hand."""
     return urlencode({"tableId": table_id, "handNumber": str(hand_number)})

@@ -9,16 +9,25 @@ from capture import hands, metrics
 from capture.access import log_access
 from capture.api.views import prompt_response
 from capture.auth import KEEP, SEE, actor_of_user
+from capture.figures import buffer_figures, ledger_figures
 from capture.models import AccessAction
 from capture.pins import pin
-from capture.recent import recent_hands
+from capture.recent import StandsOut, newer_hands, recent_hands
 from capture_sdk.errors import IdError
 from capture_sdk.records import TurnKey
 from viewer import parts
 from viewer.access import framed, staff_page
-from viewer.addresses import cursor_address, hand_address, hand_query, shown_address, turn_address
+from viewer.addresses import (
+    cursor_address,
+    hand_address,
+    hand_query,
+    newest_address,
+    shown_address,
+    turn_address,
+)
 from viewer.lines import found_lines
 from viewer.present import chosen, completeness, prompt_parts, rows
+from viewer.recents import narrowed
 from viewer.strip import streets
 from viewer.visible import plain
 
@@ -28,12 +37,30 @@ LONGEST_FIND = 200
 
 @staff_page(SEE)
 def recent(request: HttpRequest) -> HttpResponse:
-    """Recent hands, newest first, with the look-up form."""
+    """Recent hands, newest first, narrowed to what is asked for, with the look-up form and the last hour's figures."""
     try:
-        page = recent_hands(limit=PAGE, cursor=cursor_address(request.GET))
+        asked, cursor = narrowed(request.GET), cursor_address(request.GET)
     except IdError as exc:
         return _bad_address(request, exc)
-    return framed(request, "viewer/recent.html", {"page": page, "is_first": not request.GET.get("before")})
+    page = recent_hands(asked.wanted, limit=PAGE, cursor=cursor)
+    newest = [(each.table_id, each.hand_number, each.agents) for each in page.hands]
+    context = {"page": page, "asked": asked, "is_first": cursor is None, "stands_out": list(StandsOut)}
+    if cursor is None:
+        context |= {"ledger": ledger_figures(), "buffer": buffer_figures(newest)}
+    return framed(request, "viewer/recent.html", context)
+
+
+@staff_page(SEE)
+def newer(request: HttpRequest) -> HttpResponse:
+    """A part of the list's page: how many hands have come since. What is being read stays where it is."""
+    try:
+        asked, after = narrowed(request.GET), newest_address(request.GET)
+    except IdError as exc:
+        return _bad_address(request, exc)
+    count = newer_hands(asked.wanted, than=after, at_most=PAGE + 1)
+    return framed(
+        request, "viewer/_newer.html", {"count": count, "most": PAGE, "asked": asked, "after": after}
+    )
 
 
 @staff_page(SEE)

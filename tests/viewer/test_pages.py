@@ -45,16 +45,6 @@ def test_the_list_shows_each_hand_with_what_stands_out(buffer: Any, log_in: LogI
     assert "$0.0041" in shown
 
 
-def test_the_list_costs_a_fixed_number_of_queries(
-    buffer: Any, log_in: LogIn, django_assert_num_queries: Any
-) -> None:
-    vera = log_in("vera")
-    for hand_number in range(30):
-        play(seat(hand_number=hand_number), 1)
-    with django_assert_num_queries(5):  # session, user, two of permissions, hands with their pins
-        vera.get("/agent-capture/")
-
-
 def test_older_hands_are_reached_page_by_page(buffer: Any, log_in: LogIn) -> None:
     for hand_number in range(53):
         play(seat(hand_number=hand_number), 1)

@@ -61,6 +61,12 @@ def seconds(milliseconds: object) -> str:
     return f"{number:.0f} ms" if number < 1_000 else f"{number / 1_000:.2f} s"
 
 
+@register.filter
+def percent(share: float | None) -> str:
+    """A share as a percentage; a dash where there is nothing that it is a share of."""
+    return "–" if share is None else f"{share:.1%}"
+
+
 def _number(value: object) -> int | float | str:
     """A recorded number; a dash for what is none, since an agent may have said anything at all."""
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -1,0 +1,135 @@
+"""The list of recent hands: figures, filters that can be shared, and news that moves nothing."""
+
+import re
+from typing import Any
+
+import pytest
+
+from capture.models import AgentHand
+from tests.build import fall_back, play, seat
+from tests.viewer.conftest import LogIn
+from tests.viewer.test_pages import text
+
+pytestmark = pytest.mark.django_db
+
+
+def shown(log_in: LogIn, query: str = "") -> str:
+    answer = log_in("vera").get(f"/agent-capture/?{query}")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def listed(markup: str) -> list[str]:
+    return re.findall(r"table-7:(\d+)</a>", markup)
+
+
+@pytest.fixture
+def some(buffer: Any) -> None:
+    """Hand 1 is clamped, 2 has a fallback only, 3 is another agent's of another version, 4 is kept."""
+    play(seat(hand_number=1), 1, sent={"action": "raise", "amount": 100})
+    fall_back(seat(hand_number=2), 1)
+    play(seat("tina", hand_number=3, version="v9"), 1, model="gpt-other")
+    play(seat(hand_number=4), 1)
+
+
+@pytest.mark.parametrize(
+    ("query", "hands"),
+    [
+        ("", ["4", "3", "2", "1"]),
+        ("agent=tina", ["3"]),
+        ("version=v9", ["3"]),
+        ("model=gpt-other", ["3"]),
+        ("table=elsewhere", []),
+        ("standsOut=clamped", ["1"]),
+        ("standsOut=fallback", ["2"]),
+        ("state=fallback_only", ["2"]),
+        ("state=pinned", ["4"]),
+        ("state=recent", ["3", "1"]),
+        ("state=expired", []),
+        ("since=2020-01-01T00:00&agent=river-rat&state=recent", ["1"]),
+        ("until=2020-01-01T00:00", []),
+    ],
+)
+def test_the_list_is_narrowed_by_its_address(some: None, log_in: LogIn, query: str, hands: list[str]) -> None:
+    log_in("kim").post("/agent-capture/keep?tableId=table-7&handNumber=4")
+    assert listed(shown(log_in, query)) == hands
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("state=dead", "State must be one of recent, pinned, expired, fallback_only, not 'dead'"),
+        ("standsOut=x", "Stands out must be one of"),
+        ("since=yesterday", "Since must be a time such as 2026-01-31T12:00, in UTC, not 'yesterday'"),
+        ("agent=" + "x" * 201, "Agent must have 1 to 200 characters"),
+        ("before=x", "Cursor must be a whole number"),
+    ],
+)
+def test_a_filter_that_is_none_is_named(log_in: LogIn, query: str, said: str) -> None:
+    answer = log_in("vera").get(f"/agent-capture/?{query}")
+    assert answer.status_code == 400
+    assert said in text(answer.content.decode())
+
+
+def test_older_pages_keep_the_filter(buffer: Any, log_in: LogIn) -> None:
+    for number in range(52):
+        play(seat("tina" if number % 26 else "rat", hand_number=number), 1)
+        play(seat("tina", hand_number=number), 2)
+    first = shown(log_in, "agent=tina")
+    older = re.search(r'href="\?(agent=tina&amp;before=\d+)"', first)
+    assert older is not None
+    assert len(listed(first)) + len(listed(shown(log_in, older[1].replace("&amp;", "&")))) == 52
+
+
+def test_what_was_asked_for_stands_in_the_form(some: None, log_in: LogIn) -> None:
+    markup = shown(log_in, "agent=%22%3E%3Cscript%3E&standsOut=clamped&state=pinned")
+    assert 'value="&quot;&gt;&lt;script&gt;"' in markup
+    assert "<option selected>clamped</option>" in markup
+    assert "No hand is like that" in text(markup)
+
+
+def test_the_figures_are_of_the_last_hour(some: None, log_in: LogIn) -> None:
+    said = text(shown(log_in))
+    assert "Turns, hands of the last hour 3" in said
+    assert "Fallbacks 25.0% 1" in said
+    assert "Clamped 33.3% 1" in said
+    assert re.search(r"Buffer [\d.,]+.[KM]B", said)
+    assert "Envelopes 1" in said
+    assert "clients 0" in said
+
+
+def test_what_clients_lost_is_shown(buffer: Any, log_in: LogIn) -> None:
+    at = seat()
+    play(at, 1)
+    at.client._delivery._lost["store_down"] = 7
+    play(at, 2)
+    assert "clients 7" in text(shown(log_in))
+
+
+def test_without_the_buffer_its_figures_are_not_known(some: None, log_in: LogIn, dead_buffer: None) -> None:
+    said = text(shown(log_in))
+    assert "Buffer not known" in said
+    assert "Turns, hands of the last hour 3" in said
+
+
+def test_newer_hands_are_announced_and_nothing_moves(some: None, log_in: LogIn) -> None:
+    newest = AgentHand.objects.order_by("-id")[0].id
+    assert "newer" in shown(log_in)
+    vera = log_in("vera")
+    assert text(vera.get(f"/agent-capture/newer?after={newest}").content.decode()).strip() == ""
+    for number in (8, 9):
+        play(seat(hand_number=number), 1)
+    said = vera.get(f"/agent-capture/newer?after={newest}").content.decode()
+    assert "2 newer hands: show them" in text(said)
+    assert "1 newer hand: show it" not in said
+    assert text(vera.get(f"/agent-capture/newer?after={newest}&agent=nobody").content.decode()).strip() == ""
+
+
+def test_the_figures_cost_a_fixed_number_of_queries(
+    some: None, log_in: LogIn, django_assert_num_queries: Any
+) -> None:
+    vera = log_in("vera")
+    with django_assert_num_queries(
+        6
+    ):  # session, user, two of permissions, hands with their pins, the last hour
+        vera.get("/agent-capture/")

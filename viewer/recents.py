@@ -47,7 +47,7 @@ class Narrowed:
 
 def narrowed(given: QueryDict) -> Narrowed:
     """Read the filters. Raises IdError naming the field, its value and what is wanted."""
-    said = {name: given[name].strip() for name in _WORDS if given.get(name, "").strip()}
+    said = {name: value for name in _WORDS if (value := given.get(name, "").strip())}
     wanted = HandFilter(
         table_id=checked_id("Table", said["table"]) if "table" in said else None,
         agent_id=checked_id("Agent", said["agent"]) if "agent" in said else None,

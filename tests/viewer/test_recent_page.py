@@ -1,12 +1,16 @@
 """The list of recent hands: figures, filters that can be shared, and news that moves nothing."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from capture.buffer import Buffer
 from capture.models import AgentHand
-from tests.build import fall_back, play, seat
+from capture_sdk.codec import encode
+from capture_sdk.transports import Parcel
+from tests.build import Seat, fall_back, memory_client, play, seat
 from tests.viewer.conftest import LogIn
 from tests.viewer.test_pages import text
 
@@ -98,12 +102,14 @@ def test_the_figures_are_of_the_last_hour(some: None, log_in: LogIn) -> None:
     assert "clients 0" in said
 
 
-def test_what_clients_lost_is_shown(buffer: Any, log_in: LogIn) -> None:
-    at = seat()
-    play(at, 1)
-    at.client._delivery._lost["store_down"] = 7
-    play(at, 2)
-    assert "clients 7" in text(shown(log_in))
+def test_what_clients_lost_is_shown_once_a_client(buffer: Any, log_in: LogIn) -> None:
+    play(seat(), 1)
+    own, transport = memory_client()
+    for index in (1, 2):
+        Seat(own).play(index)
+    told = [replace(each, losses={"store_down": 3 + place}) for place, each in enumerate(transport.records())]
+    Buffer.writer().write([Parcel(each.key, encode(each)) for each in told])
+    assert "clients 4" in text(shown(log_in))
 
 
 def test_without_the_buffer_its_figures_are_not_known(some: None, log_in: LogIn, dead_buffer: None) -> None:

@@ -6,6 +6,7 @@ Secrets may also come from a file, named by ``<NAME>_FILE``.
 """
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +40,7 @@ class Environment:
     allowed_hosts: list[str]
     csrf_trusted_origins: list[str]
     trust_proxy_tls: bool
+    url_prefix: str
     is_embedded: bool
     log_format: str
     metrics_folder: str
@@ -64,6 +66,7 @@ def load() -> Environment:
         "allowed_hosts": lambda: _names("ALLOWED_HOSTS") or (_LOOPBACK if stack else []),
         "csrf_trusted_origins": lambda: _names("CSRF_TRUSTED_ORIGINS"),
         "trust_proxy_tls": lambda: _boolean(env, "TRUST_PROXY_TLS"),
+        "url_prefix": lambda: _prefix("URL_PREFIX"),
         "is_embedded": lambda: stack is not None,
         "log_format": lambda: _log_format(is_plain=stack is not None or _boolean(env, "DEBUG")),
         "metrics_folder": lambda: os.environ.get("PROMETHEUS_MULTIPROC_DIR", ""),
@@ -121,6 +124,14 @@ def _embedded(env: environ.Env) -> Stack | None:
 def _local_key(stack: Stack | None) -> str:
     """With embedded servers one key of every scope exists, made for this folder."""
     return f"local:read-own+read-all+promote+ingest:{stack.service_key}" if stack else ""
+
+
+def _prefix(name: str) -> str:
+    """The path below which a proxy serves us: empty, or with a slash at its beginning and none at its end."""
+    found = os.environ.get(name, "").strip().rstrip("/")
+    if found and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", found):
+        raise ImproperlyConfigured(f"{name} must be a path such as /tools/capture, not {found[:80]!r}")
+    return found
 
 
 def _text(name: str) -> str:

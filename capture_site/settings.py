@@ -38,6 +38,8 @@ MIDDLEWARE = [
     "capture_site.middleware.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # Pages are text. Django pads what it compresses at random, so that a secret's length tells nothing (BREACH).
+    "django.middleware.gzip.GZipMiddleware",
     "viewer.middleware.StoreDownMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -109,6 +111,10 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
+
+# Behind a proxy that serves us below a path, and takes that path off what it hands on.
+FORCE_SCRIPT_NAME = ENV.url_prefix or None
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{ENV.url_prefix}/"
 
 X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True

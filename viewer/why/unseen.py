@@ -1,0 +1,186 @@
+"""What an agent did not know while the others at its table did: a reconnect leaves an empty action log.
+
+A false alarm is worse than silence. An entry counts as missing when another agent's list of the same name held it by
+then, and all of this is so: the list is a log, which only grows from turn to turn; the table shares it, by what this
+agent's own entries say; and every other agent who acted after the entry was first seen has held it at some time.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from capture.limits import DIFF_EDITS
+from capture.merge import CapturedTurn
+from capture_sdk.records import TurnKey
+from viewer.why.edits import stretches
+from viewer.why.lists import Entries, Held, Reader
+
+_WITHOUT_PROOF: Final = 3  # other agents who must agree where this one's own entries prove nothing
+_LENGTHS: Final = 3  # that a list has had in others' turns: one that grew once may be no log
+
+
+@dataclass(frozen=True, slots=True)
+class NotKnown:
+    """One list of the agent's knowledge that others held more of.
+
+    ``others`` and ``own`` count entries, ``missing`` are the places of the longest list that are not in the agent's;
+    ``knew_at`` is the last earlier turn at which it still held all of them.
+    """
+
+    path: str
+    others: int
+    own: int
+    missing: tuple[int, ...]
+    knew_at: int | None
+
+    @property
+    def sentence(self) -> str:
+        """One sentence, or two."""
+        entries = "entry" if self.others == 1 else "entries"
+        told = f"Others at the table had seen {self.others} {entries} of {self.path} by now; this agent's holds {self.own}"
+        again = f" It still held {'it' if len(self.missing) == 1 else 'them'} at {self.knew_at}." if self.knew_at is not None else ""
+        return f"{told}: missing {_which(self.missing, self.others)}.{again}"
+
+
+class Witnesses:
+    """Everything that the agents of a hand held in lists, read once for all of its turns."""
+
+    def __init__(self, turns: Sequence[CapturedTurn]) -> None:
+        reader = Reader()
+        held = [reader.held(turn) for turn in turns]
+        self._held = [] if reader.gave_up else held
+
+    def not_known(self, key: TurnKey) -> tuple[NotKnown, ...]:
+        """What the agent of this turn did not know then; nothing where that cannot be said for certain."""
+        mine = next((held for held in self._held if held.turn.key == key), None)
+        if mine is None:
+            return ()
+        found = (_of_list(mine, _Path(self._held, path, mine.agent_id)) for path in mine.lists)
+        return tuple(each for each in found if each is not None)
+
+
+class _Path:
+    """One list of the hand, as one agent and the others held it."""
+
+    def __init__(self, held: Sequence[Held], path: str, agent_id: str) -> None:
+        with_it = sorted((each for each in held if path in each.lists), key=lambda each: each.index)
+        self.path = path
+        self.own = [each for each in with_it if each.agent_id == agent_id]
+        self.others = [each for each in with_it if each.agent_id != agent_id]
+
+    def entries(self, held: Held) -> Entries:
+        """What was in it at a turn."""
+        return held.lists[self.path]
+
+    def longest_by(self, mine: Held) -> Entries:
+        """The longest list that another agent held by this turn."""
+        return max((self.entries(held) for held in self.others if _is_by_then(held, mine)), key=len, default=())
+
+    @cached_property
+    def _first_held(self) -> dict[str, dict[str, int]]:
+        """For each entry, which other agents held it, and from which action index on."""
+        first: dict[str, dict[str, int]] = {}
+        for held in self.others:
+            for entry in self.entries(held):
+                first.setdefault(entry, {}).setdefault(held.agent_id, held.index)
+        return first
+
+    @cached_property
+    def _last_turn(self) -> dict[str, int]:
+        return {held.agent_id: held.index for held in self.others}
+
+    def is_everybodys(self, entry: str) -> bool:
+        """Whether every other agent who acted once somebody held the entry has held it too."""
+        holders = self._first_held.get(entry, {})
+        first = min(holders.values(), default=None)
+        return first is not None and all(
+            agent in holders for agent, last in self._last_turn.items() if last > first
+        )
+
+    def is_log(self) -> bool:
+        """Whether it only grows, in the hands of the others; one of them may have lost its own."""
+        whole = max(map(self.entries, self.others), key=len, default=())
+        if not all(_is_part(self.entries(held), whole) for held in self.others):
+            return False
+        agents = {held.agent_id for held in self.others}
+        steady = {agent for agent in agents if _only_grows(self._lengths({agent}))}
+        lengths = self._lengths(steady)
+        return len(agents - steady) <= 1 and _only_grows(lengths) and len({*lengths} - {0}) >= _LENGTHS
+
+    def _lengths(self, agents: set[str]) -> list[int]:
+        return [len(self.entries(held)) for held in self.others if held.agent_id in agents]
+
+    def is_shared(self, mine: Held) -> bool:
+        """Whether the table shares it, by this agent's entries now, or else those it held at other turns."""
+        if now := self.entries(mine):
+            return self._mostly_everybodys(now)
+        if own := [entries for held in self.own if (entries := self.entries(held))]:
+            return any(map(self._mostly_everybodys, own))
+        holders = {held.agent_id for held in self.others if self.entries(held)}
+        return len(holders) >= _WITHOUT_PROOF
+
+    def _mostly_everybodys(self, entries: Entries) -> bool:
+        return 2 * sum(map(self.is_everybodys, entries)) > len(entries)
+
+
+def _of_list(mine: Held, where: _Path) -> NotKnown | None:
+    own, longest = where.entries(mine), where.longest_by(mine)
+    if own[: len(longest)] == longest or not where.is_log() or not where.is_shared(mine):
+        return None
+    missing = tuple(place for place in _absent(longest, own) if where.is_everybodys(longest[place]))
+    if not missing:
+        return None
+    entries = Counter(longest[place] for place in missing)
+    knew = [held.index for held in where.own if held.index < mine.index and entries <= Counter(where.entries(held))]
+    return NotKnown(where.path, len(longest), len(own), missing, max(knew, default=None))
+
+
+def _is_by_then(held: Held, mine: Held) -> bool:
+    """Before this turn; of the same index, captured no later."""
+    one, other = held.turn.record, mine.turn.record
+    if held.index != mine.index or one is None or other is None:
+        return held.index < mine.index
+    return one.captured_at <= other.captured_at
+
+
+def _only_grows(lengths: Sequence[int]) -> bool:
+    return list(lengths) == sorted(lengths)
+
+
+def _is_part(entries: Entries, whole: Entries) -> bool:
+    """Whether the entries stand in the whole, in this order."""
+    rest: Iterator[str] = iter(whole)
+    return all(entry in rest for entry in entries)
+
+
+def _absent(longest: Entries, own: Entries) -> list[int]:
+    """The places of the one list that the other does not have; at one end where it can be either."""
+    if own == longest[len(longest) - len(own) :]:
+        return list(range(len(longest) - len(own)))
+    if own == longest[: len(own)]:
+        return list(range(len(own), len(longest)))
+    parts = stretches(longest, own, most=DIFF_EDITS)
+    # What stands elsewhere in the agent's list is not missing: each entry there stands for one here.
+    elsewhere = Counter(own[place] for part in parts if not part.is_same for place in range(part.to_start, part.to_end))
+    absent = []
+    for place in (place for part in parts if not part.is_same for place in range(part.start, part.end)):
+        elsewhere[longest[place]] -= 1
+        if elsewhere[longest[place]] < 0:
+            absent.append(place)
+    return absent
+
+
+def _which(missing: Sequence[int], others: int) -> str:
+    """Which entries: the first three, the last two, number 2 and 5, or so many."""
+    count, first, last = len(missing), missing[0], missing[-1]
+    if count == others:
+        return "is the only one" if count == 1 else "are all of them"
+    if last - first + 1 == count and (first == 0 or last == others - 1):
+        side = "first" if first == 0 else "last"
+        return f"is the {side} one" if count == 1 else f"are the {side} {count}"
+    if count == 1:
+        return f"is number {first + 1}"
+    numbers = [str(place + 1) for place in missing]
+    return f"are numbers {', '.join(numbers[:-1])} and {numbers[-1]}" if count <= 5 else f"are {count} of them"

@@ -81,11 +81,13 @@ def give(key: TurnKey, kind: str, *, note: str, by: str) -> Verdict:
 
 def of_hand(table_id: str, hand_number: int) -> tuple[Verdict, ...] | None:
     """Every verdict on a hand's turns, history too, oldest first; None when the database does not answer."""
-    rows = AgentVerdict.objects.filter(table_id=table_id, hand_number=hand_number)
+    rows = AgentVerdict.objects.filter(table_id=table_id, hand_number=hand_number).order_by("id")
     try:
-        return tuple(_verdict(row) for row in ask(lambda: list(_with_history(rows).order_by("id"))))
+        said = ask(lambda: list(rows))
     except DurableUnavailable:
         return None
+    holding = set({(row.agent_id, row.action_index, row.by): row.pk for row in said}.values())
+    return tuple(_verdict(row, holds=row.pk in holding) for row in said)
 
 
 def latest(wanted: VerdictFilter = EVERY_VERDICT, *, limit: int, cursor: int | None = None) -> VerdictPage:
@@ -106,7 +108,9 @@ def latest(wanted: VerdictFilter = EVERY_VERDICT, *, limit: int, cursor: int | N
 def _checked_note(note: str) -> str:
     text = note.replace("\r\n", "\n").replace("\r", "\n").strip()
     if len(text) > VERDICT_NOTE_LENGTH:
-        raise VerdictRefused(f"a note has at most {VERDICT_NOTE_LENGTH:,} characters, and this one {len(text):,}")
+        raise VerdictRefused(
+            f"a note has at most {VERDICT_NOTE_LENGTH:,} characters, and this one {len(text):,}"
+        )
     if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise VerdictRefused("a note cannot hold NUL or half a surrogate pair, which no text column keeps")
     return text
@@ -120,26 +124,27 @@ def _give(key: TurnKey, kind: VerdictKind, note: str, by: str) -> Verdict:
     said = AgentVerdict.objects.filter(**where, by=by).order_by("-id").first()
     if said is None or (said.verdict, said.note) != (kind, note):
         said = AgentVerdict.objects.create(**where, verdict=kind, note=note, by=by)
-        said.refresh_from_db()
-    return Verdict(said.pk, key, kind, note, by, said.at, True)
+        said.refresh_from_db()  # the time is the database's
+    return _verdict(said)
 
 
-def _with_history(rows: QuerySet[AgentVerdict]) -> QuerySet[AgentVerdict]:
-    """Each row with whether the same person has said something later of the same turn."""
+def _later() -> Exists:
+    """Whether the same person has said something later of the same turn."""
     same = {name: OuterRef(name) for name in (*_TURN, "by")}
-    return rows.annotate(is_history=Exists(AgentVerdict.objects.filter(**same, id__gt=OuterRef("id"))))
+    return Exists(AgentVerdict.objects.filter(**same, id__gt=OuterRef("id")))
 
 
 def _wanted(wanted: VerdictFilter, cursor: int | None) -> QuerySet[AgentVerdict]:
     conditions = {"verdict": wanted.kind, "agent_id": wanted.agent_id, "by": wanted.by, "id__lt": cursor}
-    rows = AgentVerdict.objects.filter(**{name: each for name, each in conditions.items() if each is not None})
-    return _with_history(rows).filter(is_history=False).order_by("-id")
+    rows = AgentVerdict.objects.filter(
+        **{name: each for name, each in conditions.items() if each is not None}
+    )
+    return rows.filter(~_later()).order_by("-id")
 
 
-def _verdict(row: AgentVerdict) -> Verdict:
+def _verdict(row: AgentVerdict, *, holds: bool = True) -> Verdict:
     key = TurnKey(row.table_id, row.hand_number, row.agent_id, row.action_index)
-    is_history = getattr(row, "is_history", False)
-    return Verdict(row.pk, key, VerdictKind(row.verdict), row.note, row.by, row.at, not is_history)
+    return Verdict(row.pk, key, VerdictKind(row.verdict), row.note, row.by, row.at, holds)
 
 
 def _places(keys: Collection[TurnKey]) -> Mapping[TurnKey, TurnPlace]:
@@ -149,7 +154,8 @@ def _places(keys: Collection[TurnKey]) -> Mapping[TurnKey, TurnPlace]:
     if live is None:
         return {key: TurnPlace.KEPT if key in kept else TurnPlace.UNKNOWN for key in keys}
     return {
-        key: TurnPlace.KEPT if key in kept else TurnPlace.LIVE if key in live else TurnPlace.GONE for key in keys
+        key: TurnPlace.KEPT if key in kept else TurnPlace.LIVE if key in live else TurnPlace.GONE
+        for key in keys
     }
 
 

@@ -5,30 +5,58 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('capture', '0003_pinned_dictionaries'),
+        ("capture", "0003_pinned_dictionaries"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='AgentVerdict',
+            name="AgentVerdict",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('table_id', models.CharField(max_length=200)),
-                ('hand_number', models.BigIntegerField()),
-                ('agent_id', models.CharField(max_length=200)),
-                ('action_index', models.BigIntegerField()),
-                ('verdict', models.CharField(choices=[('strategy', 'strategy'), ('memory', 'memory'), ('clamp', 'clamp'), ('fine', 'fine')], max_length=20)),
-                ('note', models.TextField(blank=True)),
-                ('by', models.TextField()),
-                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("table_id", models.CharField(max_length=200)),
+                ("hand_number", models.BigIntegerField()),
+                ("agent_id", models.CharField(max_length=200)),
+                ("action_index", models.BigIntegerField()),
+                (
+                    "verdict",
+                    models.CharField(
+                        choices=[
+                            ("strategy", "strategy"),
+                            ("memory", "memory"),
+                            ("clamp", "clamp"),
+                            ("fine", "fine"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                ("note", models.TextField(blank=True)),
+                ("by", models.TextField()),
+                ("at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
             options={
-                'verbose_name': 'verdict',
-                'db_table': 'agent_verdicts',
-                'indexes': [models.Index(fields=['table_id', 'hand_number', 'agent_id', 'action_index', 'by', 'id'], name='agent_verdicts_turn'), models.Index(fields=['agent_id', 'id'], name='agent_verdicts_agent'), models.Index(fields=['by', 'id'], name='agent_verdicts_by'), models.Index(fields=['verdict', 'id'], name='agent_verdicts_verdict')],
-                'constraints': [models.CheckConstraint(condition=models.Q(('verdict__in', ['strategy', 'memory', 'clamp', 'fine'])), name='agent_verdicts_known')],
+                "verbose_name": "verdict",
+                "db_table": "agent_verdicts",
+                "indexes": [
+                    models.Index(
+                        fields=["table_id", "hand_number", "agent_id", "action_index", "by", "id"],
+                        name="agent_verdicts_turn",
+                    ),
+                    models.Index(fields=["agent_id", "id"], name="agent_verdicts_agent"),
+                    models.Index(fields=["by", "id"], name="agent_verdicts_by"),
+                    models.Index(fields=["verdict", "id"], name="agent_verdicts_verdict"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("verdict__in", ["strategy", "memory", "clamp", "fine"])),
+                        name="agent_verdicts_known",
+                    )
+                ],
             },
         ),
     ]

@@ -13,7 +13,9 @@ from capture_sdk.prompt import text_bytes
 
 How = Literal["verbatim", "folded", "json"]
 
-_CANDIDATES: Final = 20_000  # places where it may stand before one is found: more only in a text made for that
+_CANDIDATES: Final = (
+    20_000  # places where it may stand before one is found: more only in a text made for that
+)
 _WORD: Final = re.compile(rb"[0-9A-Za-z_]")
 _GROUPED: Final = re.compile(rb"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _NEAR: Final = 40  # bytes around a number that may belong to it

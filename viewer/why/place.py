@@ -22,7 +22,10 @@ def around(prompt: bytes, offset: int, length: int) -> Around | None:
     if not 0 <= offset < len(prompt):
         return None
     end = min(offset + max(length, 1), len(prompt))
-    start, stop = _boundary(prompt, max(offset - _AROUND, 0)), _boundary(prompt, min(end + _AROUND, len(prompt)))
+    start, stop = (
+        _boundary(prompt, max(offset - _AROUND, 0)),
+        _boundary(prompt, min(end + _AROUND, len(prompt))),
+    )
     line = prompt.count(b"\n", 0, offset) + 1
     return Around(offset, line, prompt[start:offset], prompt[offset:end], prompt[end:stop])
 

@@ -56,14 +56,17 @@ class PromptDiff:
         return self.before_size == self.after_size == self.prefix
 
     @property
-    def removed(self) -> int:
-        """Bytes of the earlier prompt outside the shared ends."""
-        return self.before_size - self.prefix - self.suffix
-
-    @property
-    def added(self) -> int:
-        """Bytes of the later prompt outside the shared ends."""
-        return self.after_size - self.prefix - self.suffix
+    def sentence(self) -> str:
+        """Where they part, where they meet again, and what lies between."""
+        if self.is_same:
+            return f"Both prompts are the same, to the last of {self.after_size:,} bytes."
+        cache = "that is where a provider's prompt cache ends"
+        first = f"The first {self.prefix:,} bytes are the same: {cache}."
+        if not self.prefix:
+            first = "They differ from the first byte on: a provider's prompt cache has nothing of them."
+        removed, added = (size - self.prefix - self.suffix for size in (self.before_size, self.after_size))
+        between = f"{removed:,} of {self.before_size:,} bytes became {added:,} of {self.after_size:,}"
+        return f"{first} The last {self.suffix:,} are the same too; between them, {between}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +164,9 @@ def _rows(window: _Window) -> Iterator[DiffRow]:
         yield _fold(window.first_line - 1, window.left_before)
     shown = list(_changes(window))
     if window.is_open:
-        shown = [replace(row, spans=tuple(span for span in row.spans if span.mark != NO_END)) for row in shown]
+        shown = [
+            replace(row, spans=tuple(span for span in row.spans if span.mark != NO_END)) for row in shown
+        ]
     yield from shown[:DIFF_ROWS]
     if len(shown) > DIFF_ROWS:
         yield DiffRow("cut", note=f"{len(shown) - DIFF_ROWS:,} more rows of {len(shown):,} are not shown.")

@@ -76,9 +76,7 @@ def core_size(before: bytes, after: bytes) -> int:
 def _compared(old: str, new: str) -> list[Stretch]:
     prefix = shared_prefix(old, new)
     suffix = shared_suffix(old, new, beyond=prefix)
-    core = stretches(
-        old[prefix : len(old) - suffix], new[prefix : len(new) - suffix], most=DIFF_LINE_EDITS
-    )
+    core = stretches(old[prefix : len(old) - suffix], new[prefix : len(new) - suffix], most=DIFF_LINE_EDITS)
     moved = [
         replace(
             each,

@@ -60,7 +60,9 @@ def told(knowledge: bytes | None, prompt: bytes | None) -> Told | None:
     pairs = known.items() if isinstance(known, dict) else [("knowledge", known)]
     search = _Search(Prompt(prompt), time.monotonic() + TOLD_SECONDS)
     items = [_item(str(name), value, search) for name, value in pairs]
-    lines = search.prompt.lines([value.place.offset for item in items for value in item.values if value.place])
+    lines = search.prompt.lines(
+        [value.place.offset for item in items for value in item.values if value.place]
+    )
     return Told(tuple(_with_lines(item, lines) for item in items), search.ran_out)
 
 
@@ -94,9 +96,7 @@ def _item(name: str, value: object, search: _Search) -> ToldItem:
     return ToldItem(name, tuple(values), skipped)
 
 
-def _leaves(
-    path: str, value: object, depth: int, is_told_whole: Callable[[object], bool]
-) -> Iterator[Value]:
+def _leaves(path: str, value: object, depth: int, is_told_whole: Callable[[object], bool]) -> Iterator[Value]:
     """Texts, numbers and what cannot be opened; an entry of a list as a whole where the prompt has it as JSON."""
     _, inside = opened(value)
     if depth >= KNOWN_DEPTH or not isinstance(inside, dict | list):
@@ -125,7 +125,7 @@ def _is_sensible(leaf: object) -> bool:
         if abs(leaf) < _LARGE:
             return abs(leaf) >= 10 or not float(leaf).is_integer()
         return isinstance(leaf, int) and leaf.bit_length() < _LONGEST
-    return not isinstance(leaf, str) or _SHORTEST <= len(leaf.strip()) and len(leaf) <= TOLD_LENGTH
+    return not isinstance(leaf, str) or (len(leaf.strip()) >= _SHORTEST and len(leaf) <= TOLD_LENGTH)
 
 
 def _place(value: object, prompt: Prompt) -> Place | None:

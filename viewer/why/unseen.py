@@ -39,9 +39,13 @@ class NotKnown:
     def sentence(self) -> str:
         """One sentence, or two."""
         entries = "entry" if self.others == 1 else "entries"
-        told = f"Others at the table had seen {self.others} {entries} of {self.path} by now; this agent's holds {self.own}"
-        again = f" It still held {'it' if len(self.missing) == 1 else 'them'} at {self.knew_at}." if self.knew_at is not None else ""
-        return f"{told}: missing {_which(self.missing, self.others)}.{again}"
+        told = f"Others at the table had seen {self.others} {entries} of {self.path} by now"
+        missing = f"this agent's holds {self.own}: missing {_which(self.missing, self.others)}."
+        if self.knew_at is None:
+            return f"{told}; {missing}"
+        return (
+            f"{told}; {missing} It still held {'it' if len(self.missing) == 1 else 'them'} at {self.knew_at}."
+        )
 
 
 class Witnesses:
@@ -76,7 +80,9 @@ class _Path:
 
     def longest_by(self, mine: Held) -> Entries:
         """The longest list that another agent held by this turn."""
-        return max((self.entries(held) for held in self.others if _is_by_then(held, mine)), key=len, default=())
+        return max(
+            (self.entries(held) for held in self.others if _is_by_then(held, mine)), key=len, default=()
+        )
 
     @cached_property
     def _first_held(self) -> dict[str, dict[str, int]]:
@@ -133,7 +139,11 @@ def _of_list(mine: Held, where: _Path) -> NotKnown | None:
     if not missing:
         return None
     entries = Counter(longest[place] for place in missing)
-    knew = [held.index for held in where.own if held.index < mine.index and entries <= Counter(where.entries(held))]
+    knew = [
+        held.index
+        for held in where.own
+        if held.index < mine.index and entries <= Counter(where.entries(held))
+    ]
     return NotKnown(where.path, len(longest), len(own), missing, max(knew, default=None))
 
 
@@ -163,7 +173,9 @@ def _absent(longest: Entries, own: Entries) -> list[int]:
         return list(range(len(own), len(longest)))
     parts = stretches(longest, own, most=DIFF_EDITS)
     # What stands elsewhere in the agent's list is not missing: each entry there stands for one here.
-    elsewhere = Counter(own[place] for part in parts if not part.is_same for place in range(part.to_start, part.to_end))
+    elsewhere = Counter(
+        own[place] for part in parts if not part.is_same for place in range(part.to_start, part.to_end)
+    )
     absent = []
     for place in (place for part in parts if not part.is_same for place in range(part.start, part.end)):
         elsewhere[longest[place]] -= 1
@@ -183,4 +195,6 @@ def _which(missing: Sequence[int], others: int) -> str:
     if count == 1:
         return f"is number {first + 1}"
     numbers = [str(place + 1) for place in missing]
-    return f"are numbers {', '.join(numbers[:-1])} and {numbers[-1]}" if count <= 5 else f"are {count} of them"
+    return (
+        f"are numbers {', '.join(numbers[:-1])} and {numbers[-1]}" if count <= 5 else f"are {count} of them"
+    )

@@ -37,13 +37,14 @@ def compare(request: HttpRequest) -> HttpResponse:
     for side in (found.before, found.after):
         if side is not None:
             _log_compared(request, side.key)
+    of_hand = verdicts.of_hand(key.table_id, key.hand_number)
     context = {
         "key": key,
         "found": found,
+        "judged": judged(key, of_hand, by=request.user.get_username()),
         "is_previous": other is None,
         "not_known": Witnesses(view.turns).not_known(key),
         "others": [turn.key for turn in view.turns if turn.key != key],
-        "names": _NAMES,
     }
     return framed(request, "viewer/compare.html", context, status=200 if found.after.turn else 404)
 

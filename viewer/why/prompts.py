@@ -117,8 +117,8 @@ def _back(text: bytes, end: int) -> int:
     """Where the few lines before ``end`` begin; in the middle of a line that is long."""
     low = max(end - _AROUND, 0)
     start = end
-    for _ in range(_CONTEXT + 1):
-        newline = text.rfind(b"\n", low, max(start - 1, low))
+    for step_back in (0, *[1] * _CONTEXT):  # to the beginning of this line first, then line by line
+        newline = text.rfind(b"\n", low, max(start - step_back, low))
         if newline < 0:
             return _whole_character(text, low)
         start = newline + 1

@@ -136,7 +136,8 @@ def _odd_named(span: Span) -> Iterator[Span]:
         yield span
         return
     end = 0
-    for match in _ONLY_BLANKS.finditer(span.text) if span.text.isspace() else _ODD.finditer(span.text):
+    odd = _ODD if span.text.strip(" \t") else _ONLY_BLANKS
+    for match in odd.finditer(span.text):
         if match.start() > end:
             yield Span(span.text[end : match.start()], True)
         yield from _names(match[0], True)

@@ -25,14 +25,16 @@ _LENGTHS: Final = 3  # that a list has had in others' turns: one that grew once 
 class NotKnown:
     """One list of the agent's knowledge that others held more of.
 
-    ``others`` and ``own`` count entries, ``missing`` are the places of the longest list that are not in the agent's;
-    ``knew_at`` is the last earlier turn at which it still held all of them.
+    ``others`` and ``own`` count entries, ``missing`` are the places of the longest list that are not in the agent's.
+    ``knew`` of these the agent itself held at ``knew_at``, its earlier turn that held the most of them; 0 and None
+    where it never did.
     """
 
     path: str
     others: int
     own: int
     missing: tuple[int, ...]
+    knew: int
     knew_at: int | None
 
     @property
@@ -43,9 +45,8 @@ class NotKnown:
         missing = f"this agent's holds {self.own}: missing {_which(self.missing, self.others)}."
         if self.knew_at is None:
             return f"{told}; {missing}"
-        return (
-            f"{told}; {missing} It still held {'it' if len(self.missing) == 1 else 'them'} at {self.knew_at}."
-        )
+        part = f"{self.knew} of them" if self.knew < len(self.missing) else "it" if self.knew == 1 else "them"
+        return f"{told}; {missing} It still held {part} at {self.knew_at}."
 
 
 class Witnesses:
@@ -138,13 +139,16 @@ def _of_list(mine: Held, where: _Path) -> NotKnown | None:
     missing = tuple(place for place in _absent(longest, own) if where.is_everybodys(longest[place]))
     if not missing:
         return None
-    entries = Counter(longest[place] for place in missing)
-    knew = [
-        held.index
-        for held in where.own
-        if held.index < mine.index and entries <= Counter(where.entries(held))
-    ]
-    return NotKnown(where.path, len(longest), len(own), missing, max(knew, default=None))
+    knew, knew_at = _knew(mine, where, Counter(longest[place] for place in missing))
+    return NotKnown(where.path, len(longest), len(own), missing, knew, knew_at)
+
+
+def _knew(mine: Held, where: _Path, missing: Counter[str]) -> tuple[int, int | None]:
+    """How many of the missing entries the agent itself held before, and when: that memory was lost, not late."""
+    earlier = [held for held in where.own if held.index < mine.index]
+    knew = [((missing & Counter(where.entries(held))).total(), held.index) for held in earlier]
+    most, index = max(knew, default=(0, 0))
+    return most, index if most else None
 
 
 def _is_by_then(held: Held, mine: Held) -> bool:

@@ -30,7 +30,12 @@ def listed(**wanted: Any) -> list[tuple[str, str]]:
 def test_a_verdict_is_kept_with_who_said_it_and_when() -> None:
     given = give(KEY, "memory", note="the log is empty", by="vera")
     assert of_hand(TABLE, HAND) == (given,)
-    assert (given.key, given.kind, given.note, given.by) == (KEY, VerdictKind.MEMORY, "the log is empty", "vera")
+    assert (given.key, given.kind, given.note, given.by) == (
+        KEY,
+        VerdictKind.MEMORY,
+        "the log is empty",
+        "vera",
+    )
     assert given.at.tzinfo is not None
 
 
@@ -163,4 +168,6 @@ def test_the_admin_shows_verdicts_without_their_notes_and_lets_nobody_change_the
         assert shown.status_code == 200
         assert b"a secret plan" not in shown.content
     assert client.post(f"/admin/capture/agentverdict/{row.id}/delete/", {"post": "yes"}).status_code == 403
-    assert client.post(f"/admin/capture/agentverdict/{row.id}/change/", {"verdict": "clamp"}).status_code == 403
+    assert (
+        client.post(f"/admin/capture/agentverdict/{row.id}/change/", {"verdict": "clamp"}).status_code == 403
+    )

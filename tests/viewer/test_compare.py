@@ -38,7 +38,10 @@ def play_two(first: str = "Pot 140.\nEnd", second: str = "Pot 200.\nEnd") -> Non
 def test_a_turn_is_compared_with_the_agents_previous_one(buffer: Any, log_in: LogIn) -> None:
     play_two()
     page = shown(log_in, address())
-    assert f"The first {len(ENVELOPE) + 5:,} bytes are the same: that is where a provider's prompt cache ends" in page
+    assert (
+        f"The first {len(ENVELOPE) + 5:,} bytes are the same: that is where a provider's prompt cache ends"
+        in page
+    )
     assert "river-rat at 1 ✓ VERIFIED → river-rat at 2 ✓ VERIFIED" in page
     assert "1 added, 0 removed, 1 changed" in page
     assert "state.pot 140 → 200" in page
@@ -48,7 +51,9 @@ def test_a_turn_is_compared_with_the_agents_previous_one(buffer: Any, log_in: Lo
 
 def test_identical_prompts_say_so(buffer: Any, log_in: LogIn) -> None:
     play_two("same", "same")
-    assert f"IDENTICAL Both prompts are the same, to the last of {len(ENVELOPE) + 5:,} bytes." in shown(log_in, address())
+    assert f"IDENTICAL Both prompts are the same, to the last of {len(ENVELOPE) + 5:,} bytes." in shown(
+        log_in, address()
+    )
 
 
 def test_another_agents_turn_can_be_chosen(buffer: Any, log_in: LogIn) -> None:
@@ -88,7 +93,9 @@ def test_a_prompt_that_was_not_captured_is_said_to_be_that(buffer: Any, log_in: 
 def test_a_prompt_whose_envelope_went_is_said_to_be_gone(buffer: Any, log_in: LogIn) -> None:
     play_two()
     buffer.delete(*buffer.keys("env:*"))
-    assert "The prompt of this turn is gone: its envelope is no longer in the buffer" in shown(log_in, address())
+    assert "The prompt of this turn is gone: its envelope is no longer in the buffer" in shown(
+        log_in, address()
+    )
 
 
 def test_a_turn_that_is_not_there_is_said_not_to_be(buffer: Any, log_in: LogIn) -> None:
@@ -107,7 +114,12 @@ def test_what_it_did_not_know_is_said_first(buffer: Any, log_in: LogIn) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["", "tableId=t&handNumber=1&agentId=a", "tableId=t&handNumber=1&agentId=a&actionIndex=1&withActionIndex=x"]
+    "query",
+    [
+        "",
+        "tableId=t&handNumber=1&agentId=a",
+        "tableId=t&handNumber=1&agentId=a&actionIndex=1&withActionIndex=x",
+    ],
 )
 def test_an_address_that_names_no_turn_is_refused(log_in: LogIn, query: str) -> None:
     assert "names no hand" in shown(log_in, f"/agent-capture/compare?{query}", status=400)

@@ -55,14 +55,18 @@ def test_a_turn_from_which_nothing_left_sent_nothing() -> None:
     assert chain(decision=pack([])).links[-1].value == "nothing"
 
 
-@pytest.mark.parametrize("answer", ["I raise to 240", '{"action": "fold"}', '{"action": "raise", "amount": 99}', "{" * 9, ""])
+@pytest.mark.parametrize(
+    "answer", ["I raise to 240", '{"action": "fold"}', '{"action": "raise", "amount": 99}', "{" * 9, ""]
+)
 def test_without_the_parsed_object_only_the_first_line_is_shown(answer: str) -> None:
     said = chain(answer + "\nmore").said
     assert said is not None
     assert (said.text, said.is_action) == (answer.lstrip() or "more", False)
 
 
-@pytest.mark.parametrize("answer", ['{"action": " RAISE", "amount": "240"}', b'\xff{"action": "raise", "amount": 240.0}'])
+@pytest.mark.parametrize(
+    "answer", ['{"action": " RAISE", "amount": "240"}', b'\xff{"action": "raise", "amount": 240.0}']
+)
 def test_the_spelling_of_case_and_amount_may_differ(answer: str | bytes) -> None:
     said = chain(answer).said
     assert said is not None
@@ -76,7 +80,9 @@ def test_the_last_of_several_is_the_one() -> None:
     assert said.text == PARSED
 
 
-@pytest.mark.parametrize("answer", ["{" * 1_000_000, '{"a":' * 500_000, "x" * 10_000_000, PARSED + '{"a":1,' * 100_000])
+@pytest.mark.parametrize(
+    "answer", ["{" * 1_000_000, '{"a":' * 500_000, "x" * 10_000_000, PARSED + '{"a":1,' * 100_000]
+)
 def test_hostile_answers_are_read_in_time(answer: str) -> None:
     started = time.monotonic()
     said = chain(answer).said

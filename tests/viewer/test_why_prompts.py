@@ -36,7 +36,9 @@ def test_empty_prompts_are_the_same() -> None:
 def test_where_they_part_is_said_to_the_byte() -> None:
     found = prompt_diff(ENVELOPE + b"Pot 140.\nEnd", ENVELOPE + b"Pot 160.\nEnd")
     assert (found.prefix, found.suffix) == (3_205, 6)
-    assert "The first 3,205 bytes are the same: that is where a provider's prompt cache ends." in found.sentence
+    assert (
+        "The first 3,205 bytes are the same: that is where a provider's prompt cache ends." in found.sentence
+    )
     assert "1 of 3,212 bytes became 1 of 3,212" in found.sentence
 
 
@@ -61,8 +63,8 @@ def test_lines_have_their_numbers_in_both() -> None:
         (b"pot\r", b"pot", ["-pot{\r}", "+pot"]),
         (b"pot  ", b"pot", ["-pot{[2 × U+0020]}", "+pot"]),
         (b"pot\t", b"pot ", ["-pot{[U+0009]}", "+pot{[U+0020]}"]),
-        ("pot one".encode(), "pot\u00a0one".encode(), ["-pot{[U+0020]}one", "+pot{[U+00A0]}one"]),
-        ("a pot".encode(), "a \u200bpot".encode(), ["-a pot", "+a {\u200b}pot"]),
+        (b"pot one", "pot\u00a0one".encode(), ["-pot{[U+0020]}one", "+pot{[U+00A0]}one"]),
+        (b"a pot", "a \u200bpot".encode(), ["-a pot", "+a {\u200b}pot"]),
         (b"call \xff me", b"call \\xff me", ["-call \\xff me[not UTF-8]", "+call \\xff me"]),
     ],
 )

@@ -45,18 +45,23 @@ def test_a_place_has_its_line_its_bytes_and_its_length() -> None:
     assert prompt.encode()[9:12] == b"140"
 
 
-@pytest.mark.parametrize("prompt", ["pot 140.", "[140]", "$140", "140..200", "x=140,y", "[100,140]", "-140", "140"])
+@pytest.mark.parametrize(
+    "prompt", ["pot 140.", "[140]", "$140", "140..200", "x=140,y", "[100,140]", "-140", "140"]
+)
 def test_a_number_is_found_as_a_token(prompt: str) -> None:
     assert is_told(140, prompt)
 
 
-@pytest.mark.parametrize("prompt", ["1400", "2140", "1,140 chips", "140,500", "3.140", "140.5", "x140", "140k", "v_140"])
+@pytest.mark.parametrize(
+    "prompt", ["1400", "2140", "1,140 chips", "140,500", "3.140", "140.5", "x140", "140k", "v_140"]
+)
 def test_a_part_of_a_number_is_not_the_number(prompt: str) -> None:
     assert not is_told(140, prompt)
 
 
 @pytest.mark.parametrize(
-    ("number", "prompt"), [(12_500, "12,500"), (-35, "net -35"), (2.5, "2.5 bb"), (120.0, "raise 120"), (10**30, f"{10**30}")]
+    ("number", "prompt"),
+    [(12_500, "12,500"), (-35, "net -35"), (2.5, "2.5 bb"), (120.0, "raise 120"), (10**30, f"{10**30}")],
 )
 def test_numbers_are_known_in_the_ways_they_are_written(number: float, prompt: str) -> None:
     assert is_told(number, prompt)
@@ -93,15 +98,22 @@ def test_an_entry_that_stands_in_the_prompt_as_json_is_one_value() -> None:
     entry = {"agent": "maniac", "amount": 60}
     assert [value.path for value in one([entry], '- {"agent":"maniac","amount":60}').values] == ["it[0]"]
     apart = one([entry], "maniac bets 60").values
-    assert [(value.path, value.place is not None) for value in apart] == [("it[0].agent", True), ("it[0].amount", True)]
+    assert [(value.path, value.place is not None) for value in apart] == [
+        ("it[0].agent", True),
+        ("it[0].amount", True),
+    ]
 
 
-@pytest.mark.parametrize("value", [True, None, "x", " ", 7, -3, 0.0, b"bytes", "y" * 5_000, math.nan, math.inf, 10**2_000, []])
+@pytest.mark.parametrize(
+    "value", [True, None, "x", " ", 7, -3, 0.0, b"bytes", "y" * 5_000, math.nan, math.inf, 10**2_000, []]
+)
 def test_what_would_say_nothing_is_not_looked_for(value: object) -> None:
     assert one(value, "x 7 y True").values == ()
 
 
-@pytest.mark.parametrize("odd", [{"$set": [1, 2]}, {1: "two"}, {"$tuple": 3}, {12, 13}, object(), "\ud800\u202e</pre>"])
+@pytest.mark.parametrize(
+    "odd", [{"$set": [1, 2]}, {1: "two"}, {"$tuple": 3}, {12, 13}, object(), "\ud800\u202e</pre>"]
+)
 def test_any_value_is_looked_for(odd: Any) -> None:
     assert one(odd, "prompt").found == 0
 
@@ -117,7 +129,10 @@ def test_without_knowledge_or_prompt_nothing_is_claimed() -> None:
 
 
 HOSTILE = {
-    "ten megabytes": ([f"value number {place} of it" for place in range(600)], b"lorem ipsum 10 20\n" * 600_000),
+    "ten megabytes": (
+        [f"value number {place} of it" for place in range(600)],
+        b"lorem ipsum 10 20\n" * 600_000,
+    ),
     "blanks": (["x y"] * 600, b"a " * 5_000_000),
     "digits": ([1010] * 600, b"1010" * 2_500_000),
     "many values": ([{"at": place} for place in range(10_000)], b"nothing"),

@@ -74,7 +74,11 @@ def test_who_sees_everything_is_told_nothing() -> None:
 
 def test_entries_may_be_texts_and_stand_deeper() -> None:
     turns = [
-        turn(SEATS[index % 3], index, {"memory": {"log": [f"move {n}" for n in range(index)][2 if index == 7 else 0 :]}})
+        turn(
+            SEATS[index % 3],
+            index,
+            {"memory": {"log": [f"move {n}" for n in range(index)][2 if index == 7 else 0 :]}},
+        )
         for index in range(9)
     ]
     assert "4 entries" not in sentence(turns, 7)
@@ -96,11 +100,32 @@ def test_one_more_of_the_same_is_missed_by_number() -> None:
 
 
 PRIVATE: dict[str, list[tuple[str, list[Any]]]] = {
-    "private notes": [("ann", ["a1"]), ("bob", ["b1", "b2"]), ("cat", ["c1"]), ("ann", ["a1", "a2"]), ("bob", []), ("cat", [])],
+    "private notes": [
+        ("ann", ["a1"]),
+        ("bob", ["b1", "b2"]),
+        ("cat", ["c1"]),
+        ("ann", ["a1", "a2"]),
+        ("bob", []),
+        ("cat", []),
+    ],
     "whispers of two": [("bob", ["w1"]), ("cat", ["w1", "w2"]), ("bob", ["w1", "w2", "w3"]), ("ann", [])],
-    "own whispers with one": [("bob", ["w1"]), ("cat", ["x"]), ("bob", ["w1", "w2"]), ("bob", ["w1", "w2", "w3"]), ("ann", ["w1"])],
-    "legal actions": [("bob", ["fold", "call", "raise"]), ("cat", ["fold", "call", "raise"]), ("ann", ["fold", "call"])],
-    "players' stacks": [("bob", [["bob", 90], ["ann", 100]]), ("cat", [["bob", 90], ["ann", 80]]), ("ann", [["bob", 70], ["ann", 80]])],
+    "own whispers with one": [
+        ("bob", ["w1"]),
+        ("cat", ["x"]),
+        ("bob", ["w1", "w2"]),
+        ("bob", ["w1", "w2", "w3"]),
+        ("ann", ["w1"]),
+    ],
+    "legal actions": [
+        ("bob", ["fold", "call", "raise"]),
+        ("cat", ["fold", "call", "raise"]),
+        ("ann", ["fold", "call"]),
+    ],
+    "players' stacks": [
+        ("bob", [["bob", 90], ["ann", 100]]),
+        ("cat", [["bob", 90], ["ann", 80]]),
+        ("ann", [["bob", 70], ["ann", 80]]),
+    ],
     "a window of the last": [("bob", [1, 2, 3]), ("cat", [2, 3, 4]), ("bob", [3, 4, 5]), ("ann", [5])],
     "nobody else": [("ann", [1, 2, 3]), ("ann", [])],
 }
@@ -114,7 +139,11 @@ def test_no_false_alarm_about(name: str) -> None:
 
 
 def test_what_others_saw_later_does_not_count() -> None:
-    turns = [*hand()[:6], turn("ann", 6, {"actionLog": LOG[:5]}), turn("bob", 6, {"actionLog": LOG[:6]}, second=99)]
+    turns = [
+        *hand()[:6],
+        turn("ann", 6, {"actionLog": LOG[:5]}),
+        turn("bob", 6, {"actionLog": LOG[:6]}, second=99),
+    ]
     assert found(turns[:7], 6) == ()
     assert Witnesses(turns).not_known(turns[6].key) == ()
 
@@ -126,7 +155,9 @@ def test_an_entry_that_only_one_agent_ever_held_is_not_missing() -> None:
     assert [found(turns, index) for index in (5, 6, 8)] == [(), (), ()]
 
 
-@pytest.mark.parametrize("knowledge", [None, 7, [], {"actionLog": "text"}, {"actionLog": {"$set": [1]}}, {1: [2]}])
+@pytest.mark.parametrize(
+    "knowledge", [None, 7, [], {"actionLog": "text"}, {"actionLog": {"$set": [1]}}, {1: [2]}]
+)
 def test_any_knowledge_is_read(knowledge: object) -> None:
     turns = [*hand(), turn("ann", 9, knowledge)]
     assert found(turns, 9) == ()

@@ -39,7 +39,12 @@ def test_a_verdict_leads_back_to_its_turn(buffer: Any, log_in: LogIn) -> None:
     where, _, anchor = answer["Location"].partition("#")
     assert f'id="{anchor}"'.encode() in vera.get(where).content
     row = AgentVerdict.objects.get()
-    assert (row.agent_id, row.verdict, row.note, row.by) == ("river-rat", "memory", "the log\nis empty", "vera")
+    assert (row.agent_id, row.verdict, row.note, row.by) == (
+        "river-rat",
+        "memory",
+        "the log\nis empty",
+        "vera",
+    )
 
 
 def test_a_note_that_is_too_long_is_refused_and_not_lost(buffer: Any, log_in: LogIn) -> None:
@@ -119,14 +124,20 @@ def test_a_card_has_ones_own_verdict_pressed_and_everybodys_in_order(db: None) -
     card = judged(key, verdicts.of_hand(TABLE, HAND), by="vera")
     assert [str(each.kind) for each in card.choices if each.is_mine] == ["clamp"]
     assert card.note == "by vera"
-    assert [(each.by, each.holds) for each in card.said or ()] == [("vera", True), ("kim", True), ("vera", False)]
+    assert [(each.by, each.holds) for each in card.said or ()] == [
+        ("vera", True),
+        ("kim", True),
+        ("vera", False),
+    ]
     assert judged(key, None, by="vera").said is None
     assert judged(TurnKey(TABLE, HAND, "a", 2), verdicts.of_hand(TABLE, HAND), by="vera").said == ()
 
 
 @pytest.mark.parametrize("javascript", [True, False])
 @pytest.mark.parametrize("table", [TABLE, "line\nend", "a&b=c #1"])
-def test_by_mouse_with_a_note_and_changed_again(buffer: Any, look: Look, javascript: bool, table: str) -> None:
+def test_by_mouse_with_a_note_and_changed_again(
+    buffer: Any, look: Look, javascript: bool, table: str
+) -> None:
     play(seat(table_id=table), 1)
     why = post_to(table=table).replace("/verdict?", "/compare?")
     page = look("vera", why, java_script_enabled=javascript)
@@ -139,7 +150,9 @@ def test_by_mouse_with_a_note_and_changed_again(buffer: Any, look: Look, javascr
     page.get_by_role("button", name="fine").click()
     page.goto(why)
     expect(page.locator("form.verdict [aria-pressed=true]")).to_have_text("✓ fine")
-    expect(page.locator("ul.said li")).to_have_text([re.compile("^fine vera"), re.compile("memory vera.*changed since", re.S)])
+    expect(page.locator("ul.said li")).to_have_text(
+        [re.compile("^fine vera"), re.compile("memory vera.*changed since", re.S)]
+    )
 
 
 def test_by_keyboard(buffer: Any, look: Look) -> None:

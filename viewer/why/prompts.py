@@ -6,23 +6,15 @@ ten megabytes are compared as fast as two of ten lines.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Literal
 
-from capture.limits import (
-    DIFF_BYTES,
-    DIFF_CHARACTERS,
-    DIFF_EDITS,
-    DIFF_LINES,
-    DIFF_ROWS,
-)
+from capture.limits import DIFF_CHARACTERS, DIFF_EDITS, DIFF_ROWS
 from viewer.why.edits import Stretch, stretches
 from viewer.why.shared import shared_prefix, shared_suffix
 from viewer.why.spans import NO_END, Span, changed_alone, changed_pair, core_size, whole_line
+from viewer.why.window import CONTEXT, Window, window_of
 
 Kind = Literal["same", "removed", "added", "fold", "cut"]
-
-_CONTEXT: Final = 3  # unchanged lines shown around a change
-_AROUND: Final = 2_048  # bytes of them at most: a line may be a megabyte long
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,97 +61,16 @@ class PromptDiff:
         return f"{first} The last {self.suffix:,} are the same too; between them, {between}."
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """The lines of both prompts that are worked on, what stands before them, and what behind."""
-
-    before: list[bytes]
-    after: list[bytes]
-    first_line: int
-    left_before: int
-    lines_behind: int
-    left_behind: int
-    cut: str
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the last line goes on behind the window: what ends there is no end of a line."""
-        return bool(self.cut or self.left_behind)
-
-
 def prompt_diff(before: bytes, after: bytes) -> PromptDiff:
     """Compare two whole prompts, byte for byte."""
     prefix = shared_prefix(before, after)
     suffix = shared_suffix(before, after, beyond=prefix)
     is_same = len(before) == len(after) == prefix
-    rows = () if is_same else tuple(_rows(_window(before, after, prefix, suffix)))
+    rows = () if is_same else tuple(_rows(window_of(before, after, prefix, suffix)))
     return PromptDiff(len(before), len(after), prefix, suffix, rows)
 
 
-def _window(before: bytes, after: bytes, prefix: int, suffix: int) -> _Window:
-    start = _back(before, prefix)
-    kept = _onward(before, len(before) - suffix)
-    left = suffix - kept
-    parts = before[start : len(before) - left], after[start : len(after) - left]
-    old, new = (_lines(part[:DIFF_BYTES])[:DIFF_LINES] for part in parts)
-    return _Window(
-        before=old,
-        after=new,
-        first_line=before.count(b"\n", 0, start) + 1,
-        left_before=start,
-        lines_behind=before.count(b"\n", len(before) - left),
-        left_behind=left,
-        cut=_cut(parts, (old, new)),
-    )
-
-
-def _back(text: bytes, end: int) -> int:
-    """Where the few lines before ``end`` begin; in the middle of a line that is long."""
-    low = max(end - _AROUND, 0)
-    start = end
-    for step_back in (0, *[1] * _CONTEXT):  # to the beginning of this line first, then line by line
-        newline = text.rfind(b"\n", low, max(start - step_back, low))
-        if newline < 0:
-            return _whole_character(text, low)
-        start = newline + 1
-    return start
-
-
-def _onward(text: bytes, start: int) -> int:
-    """How many bytes the rest of the line at ``start`` and the few lines behind it have."""
-    high = min(start + _AROUND, len(text))
-    end = start
-    for _ in range(_CONTEXT + 1):
-        newline = text.find(b"\n", end, high)
-        if newline < 0:
-            return _whole_character(text, high) - start if high < len(text) else high - start
-        end = newline + 1
-    return end - start
-
-
-def _whole_character(text: bytes, place: int) -> int:
-    """The place itself, or the beginning of the next character when it lies within one."""
-    for ahead in range(4):
-        if place + ahead >= len(text) or text[place + ahead] & 0xC0 != 0x80:
-            return min(place + ahead, len(text))
-    return place
-
-
-def _lines(text: bytes) -> list[bytes]:
-    """Cut behind each newline and nowhere else: a carriage return is a character like any other."""
-    *ended, last = text.split(b"\n")
-    return [line + b"\n" for line in ended] + ([last] if last else [])
-
-
-def _cut(parts: tuple[bytes, bytes], kept: tuple[list[bytes], list[bytes]]) -> str:
-    shown = [sum(map(len, lines)) for lines in kept]
-    if all(size == len(part) for size, part in zip(shown, parts, strict=True)):
-        return ""
-    sizes = [f"{size:,} of {len(part):,}" for size, part in zip(shown, parts, strict=True)]
-    return f"Compared line by line: {sizes[0]} bytes before, {sizes[1]} bytes after."
-
-
-def _rows(window: _Window) -> Iterator[DiffRow]:
+def _rows(window: Window) -> Iterator[DiffRow]:
     if window.left_before:
         yield _fold(window.first_line - 1, window.left_before)
     shown = list(_changes(window))
@@ -176,7 +87,7 @@ def _rows(window: _Window) -> Iterator[DiffRow]:
         yield _fold(window.lines_behind, window.left_behind)
 
 
-def _changes(window: _Window) -> Iterator[DiffRow]:
+def _changes(window: Window) -> Iterator[DiffRow]:
     budget = DIFF_CHARACTERS
     first = window.first_line
     for each in stretches(window.before, window.after, most=DIFF_EDITS):
@@ -213,11 +124,11 @@ def _compared(
 
 def _unchanged(lines: list[bytes], where: Stretch, first: int) -> Iterator[DiffRow]:
     """Unchanged lines: a few at each end, and a fold between them."""
-    is_long = len(lines) > 2 * _CONTEXT + 1
+    is_long = len(lines) > 2 * CONTEXT + 1
     for place, line in enumerate(lines):
-        if is_long and place == _CONTEXT:
-            yield _fold(len(lines) - 2 * _CONTEXT, sum(map(len, lines[_CONTEXT:-_CONTEXT])))
-        if not (is_long and _CONTEXT <= place < len(lines) - _CONTEXT):
+        if is_long and place == CONTEXT:
+            yield _fold(len(lines) - 2 * CONTEXT, sum(map(len, lines[CONTEXT:-CONTEXT])))
+        if not (is_long and CONTEXT <= place < len(lines) - CONTEXT):
             before, after = first + where.start + place, first + where.to_start + place
             yield DiffRow("same", whole_line(line), before, after)
 

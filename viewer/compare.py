@@ -16,7 +16,8 @@ from capture_sdk.errors import IdError
 from capture_sdk.keys import checked_id
 from capture_sdk.records import TurnKey
 from viewer.access import framed, staff_page
-from viewer.addresses import cursor_address, hand_query, turn_address
+from viewer.addresses import cursor_address, turn_address
+from viewer.templatetags.capture_pages import turn_query
 from viewer.templatetags.capture_why import turn_anchor
 from viewer.why.judged import judged
 from viewer.why.turns import Comparison, Side, previous
@@ -29,7 +30,7 @@ _NAMES = ("tableId", "handNumber", "agentId", "actionIndex")
 def compare(request: HttpRequest) -> HttpResponse:
     """One turn against the agent's previous one, or against any other turn that the address names."""
     try:
-        key, other = turn_address(request), _other_address(request)
+        key, other = _address(_given(request)), _other_address(request)
     except IdError as exc:
         return _bad_address(request, exc)
     view = hands.get_hand_all(key.table_id, key.hand_number)
@@ -66,8 +67,7 @@ def verdict(request: HttpRequest) -> HttpResponse:
         context = {"error": str(exc), "judged": judged(key, of_hand, by=by, note=note), "key": key}
         return framed(request, "viewer/why/refused.html", context, status=400)
     messages.success(request, f"Your verdict on {key.action_index}: {given.kind}")
-    where = f"{reverse('viewer:hand')}?{hand_query(key.table_id, key.hand_number)}"
-    return redirect(f"{where}#{turn_anchor(key)}")
+    return redirect(f"{reverse('viewer:hand')}?{turn_query(key)}#{turn_anchor(key)}")
 
 
 @staff_page(SEE)
@@ -84,16 +84,25 @@ def verdict_list(request: HttpRequest) -> HttpResponse:
     return framed(request, "viewer/why/verdicts.html", context | {"is_first": "before" not in request.GET})
 
 
+def _given(request: HttpRequest) -> QueryDict:
+    """The turn's address; a form carries it as one escaped field, since a browser rewrites line ends in fields."""
+    return QueryDict(request.GET["at"]) if "at" in request.GET else request.GET
+
+
+def _address(given: QueryDict) -> TurnKey:
+    """The turn that these fields name. Raises IdError."""
+    named = HttpRequest()
+    named.GET = QueryDict(given.urlencode())
+    return turn_address(named)
+
+
 def _other_address(request: HttpRequest) -> TurnKey | None:
     """The turn that ``withTableId`` and its like name; what is left out is as in the turn itself. Raises IdError."""
     named = {name: request.GET.get(f"with{name[0].upper()}{name[1:]}", "") for name in _NAMES}
     if not any(named.values()):
         return None
-    other = HttpRequest()  # read with the same strictness as any turn's address
-    other.GET = QueryDict(
-        urlencode({name: each or request.GET.get(name, "") for name, each in named.items()})
-    )
-    return turn_address(other)
+    given = _given(request)
+    return _address(QueryDict(urlencode({name: each or given.get(name, "") for name, each in named.items()})))
 
 
 def _before(view: HandView, key: TurnKey, other: TurnKey | None) -> Side | None:

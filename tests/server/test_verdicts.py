@@ -9,6 +9,7 @@ from django.db import connection
 from django.test import Client
 
 from capture import verdicts
+from capture.durable import DurableUnavailable
 from capture.hands import StoresUnavailable
 from capture.models import AgentVerdict, VerdictKind
 from capture.pin import promote
@@ -138,7 +139,7 @@ def test_a_page_costs_a_fixed_number_of_queries(buffer: Any, django_assert_num_q
 
 def test_without_the_database_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     def down(read: Any) -> None:
-        raise verdicts.DurableUnavailable
+        raise DurableUnavailable
 
     monkeypatch.setattr(verdicts, "ask", down)
     assert of_hand(TABLE, HAND) is None

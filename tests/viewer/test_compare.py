@@ -72,6 +72,18 @@ def test_a_turn_of_another_hand_can_be_chosen_and_both_are_logged(buffer: Any, l
     assert list(lines) == [("prompt", "other:1", 5, "compared"), ("prompt", TABLE, 2, "compared")]
 
 
+def test_a_told_value_links_to_its_line_in_the_prompt(buffer: Any, log_in: LogIn) -> None:
+    play_two()
+    page = log_in("vera").get(address()).content.decode()
+    assert "&amp;whole=1&amp;byte=645&amp;bytes=3#R1" in page
+
+
+def test_the_address_may_come_as_one_field_of_a_form(buffer: Any, log_in: LogIn) -> None:
+    play(seat(table_id="line\nend"), 1)
+    at = urlencode({"tableId": "line\nend", "handNumber": HAND, "agentId": "river-rat", "actionIndex": 1})
+    assert "Why river-rat at 1?" in shown(log_in, f"/agent-capture/compare?{urlencode({'at': at})}")
+
+
 def test_a_first_turn_has_nothing_before_it(buffer: Any, log_in: LogIn) -> None:
     play_two()
     page = shown(log_in, address(index=1))

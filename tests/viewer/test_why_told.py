@@ -45,6 +45,13 @@ def test_a_place_has_its_line_its_bytes_and_its_length() -> None:
     assert prompt.encode()[9:12] == b"140"
 
 
+def test_a_place_leads_to_its_line_in_its_part_of_the_prompt() -> None:
+    prompt = b"base 140\nrules 250\n## Table\nstack 360"
+    found = told(pack({"it": [140, 250, 360]}), prompt, remainder_at=prompt.index(b"##"))
+    assert found is not None
+    assert [value.place and value.place.anchor for value in found.items[0].values] == ["E1", "E2", "R2"]
+
+
 @pytest.mark.parametrize(
     "prompt", ["pot 140.", "[140]", "$140", "140..200", "x=140,y", "[100,140]", "-140", "140"]
 )

@@ -10,7 +10,8 @@ from capture.merge import CapturedTurn, Source
 from capture_sdk.freeze import pack
 from capture_sdk.prompt import PromptStatus
 from capture_sdk.records import TurnKey, TurnRecord
-from viewer.why.unseen import NotKnown, Witnesses
+from viewer.why.missing import NotKnown
+from viewer.why.unseen import Witnesses
 
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 LOG = [{"agent": agent, "action": action} for action in ("check", "bet", "call") for agent in ("a", "b", "c")]

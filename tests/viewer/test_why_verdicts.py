@@ -147,12 +147,18 @@ def test_by_mouse_with_a_note_and_changed_again(
     expect(page.locator(".messagelist")).to_contain_text("Your verdict on 1: memory")
     page.goto(why)
     expect(page.locator("ul.said pre")).to_have_text("<b>empty</b> log\nsince 3 U+202E")
-    page.get_by_role("button", name="fine").click()
-    page.goto(why)
+
+
+def test_a_changed_verdict_stays_in_sight(buffer: Any, look: Look) -> None:
+    play(seat(), 1)
+    why = post_to().replace("/verdict?", "/compare?")
+    page = look("vera", why, java_script_enabled=False)
+    for kind in ("memory", "fine"):
+        page.get_by_role("button", name=kind).click()
+        page.goto(why)
     expect(page.locator("form.verdict [aria-pressed=true]")).to_have_text("✓ fine")
-    expect(page.locator("ul.said li")).to_have_text(
-        [re.compile("^fine vera"), re.compile("memory vera.*changed since", re.S)]
-    )
+    said = page.locator("ul.said li")
+    expect(said).to_have_text([re.compile("^fine vera"), re.compile("memory vera.*changed since", re.DOTALL)])
 
 
 def test_by_keyboard(buffer: Any, look: Look) -> None:

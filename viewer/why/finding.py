@@ -27,12 +27,16 @@ class TooOften(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands in a prompt: bytes from its beginning, its length, its line from 1, and in what form."""
+    """Where something stands in a prompt: bytes from its beginning, its length, and in what form; its line from 1.
+
+    ``anchor`` is that line's place on the prompt's page: ``E12`` in the envelope, ``R3`` in the remainder.
+    """
 
     offset: int
     length: int
     how: How
     line: int = 0
+    anchor: str = ""
 
 
 class Prompt:
@@ -66,7 +70,7 @@ class Prompt:
         return self._spelled(texts, lambda start, end: True)
 
     def lines(self, offsets: Iterable[int]) -> dict[int, int]:
-        """The line, from 1, that each offset lies on."""
+        """The line, from 1, that each offset lies on; an offset may lie behind the end."""
         found: dict[int, int] = {}
         line, at = 1, 0
         for offset in sorted(set(offsets)):

@@ -49,8 +49,10 @@ class Told:
 Value = tuple[str, object]
 
 
-def told(knowledge: bytes | None, prompt: bytes | None) -> Told | None:
+def told(knowledge: bytes | None, prompt: bytes | None, *, remainder_at: int = 0) -> Told | None:
     """Look for each known text and number in the prompt; None where either was not captured.
+
+    ``remainder_at`` is the byte at which the remainder begins.
 
     Texts are looked for as they are, then with blanks and line ends folded, then as JSON; numbers as whole tokens.
     """
@@ -60,10 +62,9 @@ def told(knowledge: bytes | None, prompt: bytes | None) -> Told | None:
     pairs = known.items() if isinstance(known, dict) else [("knowledge", known)]
     search = _Search(Prompt(prompt), time.monotonic() + TOLD_SECONDS)
     items = [_item(str(name), value, search) for name, value in pairs]
-    lines = search.prompt.lines(
-        [value.place.offset for item in items for value in item.values if value.place]
-    )
-    return Told(tuple(_with_lines(item, lines) for item in items), search.ran_out)
+    found = [value.place.offset for item in items for value in item.values if value.place]
+    lines = search.prompt.lines([*found, remainder_at])
+    return Told(tuple(_placed(item, lines, remainder_at) for item in items), search.ran_out)
 
 
 class _Search:
@@ -137,9 +138,15 @@ def _place(value: object, prompt: Prompt) -> Place | None:
     return prompt.json(value) if len(text) <= TOLD_LENGTH else None
 
 
-def _with_lines(item: ToldItem, lines: Mapping[int, int]) -> ToldItem:
+def _placed(item: ToldItem, lines: Mapping[int, int], remainder_at: int) -> ToldItem:
+    """The item with the lines of its places, counted in the whole prompt and in its part."""
+
     def placed(value: ToldValue) -> ToldValue:
-        place = value.place
-        return value if place is None else replace(value, place=replace(place, line=lines[place.offset]))
+        if value.place is None:
+            return value
+        line = lines[value.place.offset]
+        is_remainder = value.place.offset >= remainder_at
+        anchor = f"R{line - lines[remainder_at] + 1}" if is_remainder else f"E{line}"
+        return replace(value, place=replace(value.place, line=line, anchor=anchor))
 
     return replace(item, values=tuple(map(placed, item.values)))

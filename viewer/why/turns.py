@@ -35,6 +35,15 @@ class Side:
         return record.prompt.whole() if record is not None and record.prompt is not None else None
 
     @property
+    def remainder_at(self) -> int:
+        """The byte of the prompt at which its remainder begins; behind its end where it has none."""
+        record = self.turn.record if self.turn is not None else None
+        prompt = record.prompt if record is not None else None
+        if prompt is None or prompt.envelope is None:
+            return 0
+        return len(prompt.envelope) + (len(prompt.joiner) if prompt.remainder else 1)
+
+    @property
     def knowledge(self) -> bytes | None:
         """The frozen knowledge, where it was captured."""
         record = self.turn.record if self.turn is not None else None
@@ -73,7 +82,7 @@ class Comparison:
     @cached_property
     def told(self) -> Told | None:
         """What of the turn's knowledge its prompt has."""
-        return told(self.after.knowledge, self.after.prompt)
+        return told(self.after.knowledge, self.after.prompt, remainder_at=self.after.remainder_at)
 
     @cached_property
     def chain(self) -> Chain | None:

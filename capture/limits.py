@@ -100,6 +100,8 @@ DIFF_ROWS: Final = 600
 DIFF_STRETCH: Final = 400
 # Changes between two knowledges that are shown; all are counted.
 KNOWN_CHANGES: Final = 200
+# Values, or changes, that are counted: some tenths of a second; beyond it a count says "at least".
+KNOWN_COUNTED: Final = 200_000
 # Floors of a knowledge that are walked down: below them a value is compared as one.
 KNOWN_DEPTH: Final = 16
 # Characters of a known value that are shown in a line.

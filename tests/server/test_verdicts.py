@@ -1,6 +1,7 @@
 """Verdicts: given once, changed as often as wanted, and there for longer than their turns."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -150,14 +151,18 @@ def test_without_the_database_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.django_db(transaction=True)
 def test_a_double_click_is_one_verdict() -> None:
-    def click(_: int) -> int:
+    together = Barrier(6)
+
+    def click(index: int) -> int:
+        connection.ensure_connection()
+        together.wait(10)
         try:
-            return give(KEY, "fine", note="", by="vera").id
+            return give(TurnKey(TABLE, HAND, "a", index // 6), "fine", note="", by="vera").id
         finally:
             connection.close()
 
-    with ThreadPoolExecutor(4) as pool:
-        assert len(set(pool.map(click, range(8)))) == 1
+    with ThreadPoolExecutor(6) as pool:
+        assert len(set(pool.map(click, range(60)))) == 10
 
 
 def test_the_admin_shows_verdicts_without_their_notes_and_lets_nobody_change_them() -> None:

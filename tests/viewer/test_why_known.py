@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import math
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +101,29 @@ def test_deep_and_wide_knowledge_is_bounded_and_counted() -> None:
     assert compared(deep, {"in": []}).total == 1
     wide = compared({"v": list(range(50_000))}, {"v": list(range(1, 50_001))})
     assert (len(wide.changes), wide.total, wide.not_shown) == (200, 50_000, 49_800)
+
+
+def test_far_down_a_value_is_compared_as_one() -> None:
+    before: Any = 1
+    after: Any = 2
+    for _ in range(60):
+        before, after = [before], [after]
+    (change,) = compared({"v": before}, {"v": after}).changes
+    assert change.path == "v" + "[0]" * 15
+
+
+def test_a_tuple_is_no_list() -> None:
+    assert compared({"v": (1, 2)}, {"v": [1, 2]}).changed == 1
+
+
+def test_of_more_than_can_be_counted_it_says_at_least() -> None:
+    before = {f"k{item}": list(range(100_000)) for item in range(5)}
+    after = {f"k{item}": list(range(1, 100_001)) for item in range(5)}
+    started = time.monotonic()
+    found = compared(before, after)
+    assert (found.total, found.is_counted, len(found.changes)) == (200_000, False, 200)
+    assert compared(before, before | {"k0": []}).is_counted
+    assert time.monotonic() - started < 3
 
 
 def test_a_long_value_is_cut_with_its_size() -> None:

@@ -82,6 +82,26 @@ def test_a_character_cut_by_the_first_difference_stays_whole() -> None:
     assert changed(found) == ["-7{\u2663}[no line end]", "+7{\u2660}[no line end]"]
 
 
+def test_in_a_long_line_no_character_is_cut_in_half() -> None:
+    found = prompt_diff("é".encode() * 5_000 + b"xa", "é".encode() * 5_000 + b"xb")
+    assert not [row for row in found.rows if "not UTF-8" in marked(row)]
+
+
+def test_a_letter_that_happens_to_stay_is_part_of_the_change() -> None:
+    assert changed(prompt_diff(b"raise 1x2\n", b"raise 3x4\n")) == ["-raise {1x2}", "+raise {3x4}"]
+
+
+def test_lines_with_little_in_common_are_apart() -> None:
+    found = changed(prompt_diff(b"abcdefghij xxx klmnopqrst\n", b"0123456789 xxx ABCDEFGHIJ\n"))
+    assert found == ["-{abcdefghij xxx klmnopqrst}", "+{0123456789 xxx ABCDEFGHIJ}"]
+
+
+def test_beyond_the_budget_whole_lines_are_marked() -> None:
+    lines = [("s" * 300 + each * 300 + "\n").encode() * 150 for each in "ab"]
+    rows = [row for row in prompt_diff(*lines).rows if row.kind == "removed"]
+    assert [any(not span.is_changed for span in rows[place].spans) for place in (0, -1)] == [True, False]
+
+
 def test_other_lines_are_not_called_versions_of_each_other() -> None:
     assert changed(prompt_diff(b"fold\n", b"xyzw 12345678\n")) == ["-{fold}", "+{xyzw 12345678}"]
 

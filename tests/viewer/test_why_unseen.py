@@ -11,6 +11,7 @@ from capture_sdk.freeze import pack
 from capture_sdk.prompt import PromptStatus
 from capture_sdk.records import TurnKey, TurnRecord
 from viewer.why.missing import NotKnown
+from viewer.why.turns import with_previous
 from viewer.why.unseen import Witnesses
 
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -154,6 +155,36 @@ def test_an_entry_that_only_one_agent_ever_held_is_not_missing() -> None:
     secret = {"agent": "bob", "cards": "Kh Qh"}
     turns[4] = turn("bob", 4, {"actionLog": [secret, *LOG[:4]]})
     assert [found(turns, index) for index in (5, 6, 8)] == [(), (), ()]
+
+
+def test_an_entry_of_one_agents_own_is_not_missing_elsewhere() -> None:
+    turns = hand()[:8]
+    for index in (1, 4, 7):
+        turns[index] = turn("bob", index, {"actionLog": ["bob's own", *LOG[:index]]})
+    assert [found(turns, index) for index in (3, 5, 6)] == [(), (), ()]
+
+
+def test_who_left_early_does_not_hide_what_another_lost() -> None:
+    turns = [each for each in hand(at_7=[]) if each.key.action_index not in (5, 8)]
+    assert "had seen 6 entries of actionLog by now; this agent's holds 0" in sentence(turns, 7)
+
+
+def test_where_two_others_lost_theirs_nothing_is_certain() -> None:
+    seats, log = (*SEATS, "dan"), [f"move {n}" for n in range(20)]
+    turns = [turn(seats[n % 4], n, {"log": [] if n in (5, 6, 12) else log[:n]}) for n in range(16)]
+    assert found(turns, 12) == ()
+    turns[6] = turn("cat", 6, {"log": log[:6]})
+    assert "this agent's holds 0" in sentence(turns, 12)
+
+
+def test_a_turn_stands_beside_the_agents_previous_one() -> None:
+    turns = hand()
+    beside = with_previous(turns, turns[7])
+    assert beside.before is not None
+    assert (beside.before.key, beside.after.key) == (turns[4].key, turns[7].key)
+    assert beside.knowledge is not None
+    assert beside.knowledge.added == 3
+    assert with_previous(turns, turns[1]).before is None
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
+from typing import Final, Literal
 
-from capture.limits import KNOWN_CHANGES, KNOWN_DEPTH
+from capture.limits import KNOWN_CHANGES, KNOWN_COUNTED, KNOWN_DEPTH
 from capture_sdk.freeze import repack, unpack
 from viewer.why.values import Shown, named, opened, shown
 
@@ -20,6 +20,10 @@ class _Nothing(Enum):
 
 
 NOTHING = _Nothing.NOTHING
+_COMPARED_WHOLE: Final = (
+    1,
+    2,
+)  # floors on which most of a knowledge is the same: packed, that is seen at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +38,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeDiff:
-    """The first changes in the order of the knowledge, and how many of each kind there are in all."""
+    """The first changes in the order of the knowledge, and how many of each kind there are in all.
+
+    ``is_counted`` is false where there are more than are counted.
+    """
 
     changes: tuple[Change, ...]
     added: int
     removed: int
     changed: int
+    is_counted: bool = True
 
     @property
     def total(self) -> int:
@@ -58,12 +66,13 @@ def knowledge_diff(before: bytes | None, after: bytes | None) -> KnowledgeDiff |
         return None
     changes: list[Change] = []
     counts = {"added": 0, "removed": 0, "changed": 0}
-    for path, was, now in _differences("", unpack(before), unpack(after), 0):
+    found = _differences("", unpack(before), unpack(after), 0)
+    for path, was, now in itertools.islice(found, KNOWN_COUNTED):
         kind: Kind = "added" if was is NOTHING else "removed" if now is NOTHING else "changed"
         counts[kind] += 1
         if len(changes) < KNOWN_CHANGES:
             changes.append(Change(path or "knowledge", kind, _shown(was), _shown(now)))
-    return KnowledgeDiff(tuple(changes), counts["added"], counts["removed"], counts["changed"])
+    return KnowledgeDiff(tuple(changes), **counts, is_counted=next(found, None) is None)
 
 
 def _differences(
@@ -71,6 +80,8 @@ def _differences(
 ) -> Iterator[tuple[str, object, object]]:
     if before is NOTHING or after is NOTHING:
         yield path, before, after
+        return
+    if depth in _COMPARED_WHOLE and _is_same(before, after):
         return
     (old_kind, old), (new_kind, new) = opened(before), opened(after)
     if depth < KNOWN_DEPTH and old_kind == new_kind:

@@ -1,11 +1,12 @@
 """What of an agent's knowledge stands in its prompt, and where: known and told, or known and not told."""
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from capture.limits import KNOWN_DEPTH, TOLD_LENGTH, TOLD_SECONDS, TOLD_VALUES
+from capture.limits import KNOWN_COUNTED, KNOWN_DEPTH, TOLD_LENGTH, TOLD_SECONDS, TOLD_VALUES
 from capture_sdk.freeze import unpack
 from viewer.why.finding import Place, Prompt, TooOften
 from viewer.why.values import Shown, line_of, named, opened, shown
@@ -26,7 +27,7 @@ class ToldValue:
 
 @dataclass(frozen=True, slots=True)
 class ToldItem:
-    """One item of the knowledge: its values that were looked for, and how many were not."""
+    """One item of the knowledge: its values that were looked for, and how many at least were not."""
 
     name: str
     values: tuple[ToldValue, ...]
@@ -75,6 +76,12 @@ class _Search:
         self.ran_out = False
         self._until = until
         self._left = TOLD_VALUES
+        self._countable = KNOWN_COUNTED
+
+    def may_count(self, _: object) -> bool:
+        """Whether another value of the knowledge is counted, looked for or not."""
+        self._countable -= 1
+        return self._countable >= 0
 
     def may_go_on(self) -> bool:
         """Whether there is room and time for another value; counts it."""
@@ -86,7 +93,8 @@ class _Search:
 def _item(name: str, value: object, search: _Search) -> ToldItem:
     values: list[ToldValue] = []
     skipped = 0
-    for path, leaf in _leaves(named("", name), value, 0, lambda entry: _as_json(entry, search)):
+    leaves = _leaves(named("", name), value, 0, lambda entry: _as_json(entry, search))
+    for path, leaf in itertools.takewhile(search.may_count, leaves):
         if not _is_sensible(leaf) or not search.may_go_on():
             skipped += 1
             continue

@@ -96,3 +96,9 @@ def previous(turns: Sequence[CapturedTurn], key: TurnKey) -> CapturedTurn | None
     earlier = (turn for turn in turns if turn.key.agent_id == key.agent_id)
     before = [turn for turn in earlier if turn.key.action_index < key.action_index]
     return max(before, key=lambda turn: turn.key.action_index, default=None)
+
+
+def with_previous(turns: Sequence[CapturedTurn], turn: CapturedTurn) -> Comparison:
+    """A turn of a hand beside the same agent's previous one, if any was captured."""
+    before = previous(turns, turn.key)
+    return Comparison(None if before is None else Side(before.key, before), Side(turn.key, turn))

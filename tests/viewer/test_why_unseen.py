@@ -166,7 +166,7 @@ def test_an_entry_of_one_agents_own_is_not_missing_elsewhere() -> None:
 
 def test_who_left_early_does_not_hide_what_another_lost() -> None:
     turns = [each for each in hand(at_7=[]) if each.key.action_index not in (5, 8)]
-    assert "had seen 6 entries of actionLog by now; this agent's holds 0" in sentence(turns, 7)
+    assert "this agent's holds 0: missing are all of them." in sentence(turns, 7)
 
 
 def test_where_two_others_lost_theirs_nothing_is_certain() -> None:

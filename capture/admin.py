@@ -6,7 +6,14 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
-from capture.models import AgentAccess, AgentCallRecord, AgentHand, AgentInferenceCharge, AgentServiceKey
+from capture.models import (
+    AgentAccess,
+    AgentCallRecord,
+    AgentHand,
+    AgentInferenceCharge,
+    AgentServiceKey,
+    AgentVerdict,
+)
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Model]
@@ -88,6 +95,16 @@ class KeyAdmin(ReadOnly):
     ]
     exclude = ["digest"]
     ordering = ["name", "id"]
+
+
+@admin.register(AgentVerdict)
+class VerdictAdmin(ReadOnly):
+    """Without the notes: any text may stand in them, and only the staff pages show such."""
+
+    list_display = ["at", "by", "verdict", "table_id", "hand_number", "agent_id", "action_index"]
+    list_filter = ["verdict", "at"]
+    exclude = ["note"]
+    ordering = ["-id"]
 
 
 admin.site.site_header = "Agent Decision Capture"

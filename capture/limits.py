@@ -121,3 +121,45 @@ STATS_EXACT_ROWS: Final = 1_000_000
 SEED_CHUNK_HANDS: Final = 10_000
 # Synthetic charges: ten times what the ledger is made for, and 30 years a second apart.
 SEED_ROWS: Final = 1_000_000_000
+
+# Characters of a verdict's note: some twenty lines; a longer story belongs where the team keeps its stories.
+VERDICT_NOTE_LENGTH: Final = 2_000
+# Verdicts a page, and the turns of which the stores are then asked whether they are still there.
+VERDICT_PAGE: Final = 50
+
+# Bytes of each prompt compared line by line, from the first difference on: more than anybody reads.
+DIFF_BYTES: Final = 128 * 1024
+# Lines of each prompt compared: together with the edits a few million comparisons, half a second at worst.
+DIFF_LINES: Final = 4_000
+# Edits by which two texts still count as versions of each other, line by line.
+DIFF_EDITS: Final = 400
+# Characters of changed lines, all together, that are compared one by one: the work grows with their square.
+DIFF_CHARACTERS: Final = 32_768
+# Edits by which two lines still count as versions of each other, character by character.
+DIFF_LINE_EDITS: Final = 100
+# Rows of a comparison that are shown: a page of a few hundred kilobytes.
+DIFF_ROWS: Final = 600
+# Characters of one stretch of a line that are shown; what is left out is counted.
+DIFF_STRETCH: Final = 400
+# Changes between two knowledges that are shown; all are counted.
+KNOWN_CHANGES: Final = 200
+# Values, or changes, that are counted: some tenths of a second; beyond it a count says "at least".
+KNOWN_COUNTED: Final = 200_000
+# Floors of a knowledge that are walked down: below them a value is compared as one.
+KNOWN_DEPTH: Final = 16
+# Characters of a known value that are shown in a line.
+KNOWN_CHARACTERS: Final = 200
+# Known values that are looked for in a prompt.
+TOLD_VALUES: Final = 500
+# Characters of a known text that is looked for: a longer one is a document, and its parts are not traced.
+TOLD_LENGTH: Final = 4_096
+# Seconds for which known values are looked for in a prompt of any size: the page stays within two.
+TOLD_SECONDS: Final = 0.8
+# Entries of one known list that are compared with what others knew: a hand has a few hundred actions.
+SEEN_ENTRIES: Final = 2_000
+# Entries of all turns of a hand that are compared: some tenths of a second.
+SEEN_TOTAL: Final = 100_000
+# Characters at the end of an answer in which the parsed action is looked for: agents end with it.
+SAID_CHARACTERS: Final = 65_536
+# Opening braces that may begin the parsed action: each costs one attempt to read it.
+SAID_BRACES: Final = 200

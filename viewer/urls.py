@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from viewer import views
+from viewer import compare, views
 
 app_name = "viewer"
 
@@ -13,4 +13,7 @@ urlpatterns = [
     path("keep", views.keep, name="keep"),
     path("prompt", views.prompt, name="prompt"),
     path("raw", views.raw, name="raw"),
+    path("compare", compare.compare, name="compare"),
+    path("verdict", compare.verdict, name="verdict"),
+    path("verdicts", compare.verdict_list, name="verdicts"),
 ]

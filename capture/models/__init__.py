@@ -1,9 +1,10 @@
-"""What stays in Postgres: evidence, ledger, access, and the text to search in. Table names are a contract."""
+"""What stays in Postgres: evidence, ledger, access, verdicts, the text to search in. Table names are a contract."""
 
 from capture.models.access import AccessAction, AgentAccess, AgentServiceKey
 from capture.models.evidence import AgentCallDictionary, AgentCallEnvelope, AgentCallRecord
 from capture.models.ledger import AgentHand, AgentInferenceCharge
 from capture.models.search import AgentSearchText
+from capture.models.verdicts import AgentVerdict, VerdictKind
 
 __all__ = [
     "AccessAction",
@@ -15,4 +16,6 @@ __all__ = [
     "AgentInferenceCharge",
     "AgentSearchText",
     "AgentServiceKey",
+    "AgentVerdict",
+    "VerdictKind",
 ]

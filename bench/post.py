@@ -31,6 +31,7 @@ def main() -> None:
     parcels, charges = collect(job.table, job.agent, job.batches * BATCH)
     if job.kind == "turns":
         _post(connection, job, _envelopes(parcels))
+        connection.close()  # the server would, while the batches are made; the first one opens it anew
     bodies = list(_turns(parcels) if job.kind == "turns" else _charges(charges))
     bodies = [_encoded(body, job.encoding) for body in bodies]
     sys.stdout.write("ready\n")

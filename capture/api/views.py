@@ -49,18 +49,15 @@ def promote(request: ApiRequest) -> HttpResponse:
 @operation("POST", "turns", Scope.INGEST, batch="turns", answer="Results")
 def turns(request: ApiRequest) -> HttpResponse:
     """Take a batch of turns for the buffer, with a result for each."""
-    return _answer(
-        writing.dumps(
-            ingest.outcomes_json(ingest.take_turns(read_items(request, "turns"), caller=request.caller))
-        )
-    )
+    outcomes = ingest.take_turns(read_items(request, "turns"), caller=request.caller)
+    return _answer(writing.dumps(ingest.outcomes_json(outcomes)))
 
 
 @operation("POST", "charges", Scope.INGEST, batch="charges", answer="Results")
 def charges(request: ApiRequest) -> HttpResponse:
     """Take a batch of charges for the ledger, with a result for each."""
-    items = read_items(request, "charges")
-    return _answer(writing.dumps(ingest.outcomes_json(ingest.take_charges(items, caller=request.caller))))
+    outcomes = ingest.take_charges(read_items(request, "charges"), caller=request.caller)
+    return _answer(writing.dumps(ingest.outcomes_json(outcomes)))
 
 
 @operation("GET", "recent-hands", Scope.READ_ALL, parameters=(LIMIT, CURSOR, *FILTERS), answer="RecentHands")

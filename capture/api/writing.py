@@ -7,7 +7,7 @@ without a word, numbers that are not finite, is looked for beforehand.
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import orjson
@@ -46,11 +46,8 @@ def only_finite(view: HandView) -> bool:
     frozen = [part for record in records for part in _frozen(record)] + [each.usage for each in charges]
     if any(mark in part for part in frozen if part is not None for mark in _PERHAPS_INFINITE):
         return False
-    plain: Iterable[object] = [
-        *(each.amount for each in charges),
-        *(each for record in records for each in _plain(record)),
-    ]
-    return all(_is_finite(value) for value in plain)
+    recorded = (value for record in records for value in _plain(record))
+    return all(_is_finite(each.amount) for each in charges) and all(map(_is_finite, recorded))
 
 
 def _frozen(record: TurnRecord) -> tuple[bytes | None, ...]:

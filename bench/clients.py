@@ -49,8 +49,8 @@ def load(loads: Sequence[Load]) -> Result:
         children = [started.enter_context(_process("bench.post")) for _ in loads]
         for child, job in zip(children, loads, strict=True):
             _write(child, job.dumps())
-        for child in children:  # each says so when its batches are made
-            child.stdout.readline() if child.stdout else None
+        for child in children:
+            _wait_until_ready(child)
         for child in children:
             _write(child, "")
         results = [_answer(child, job.name, "") for child, job in zip(children, loads, strict=True)]
@@ -94,6 +94,12 @@ def _write(child: "subprocess.Popen[str]", line: str) -> None:
         if child.stdin is not None:
             child.stdin.write(line + "\n")
             child.stdin.flush()
+
+
+def _wait_until_ready(child: "subprocess.Popen[str]") -> None:
+    """A posting client says a line when its batches are made, or ends, and says why with its answer."""
+    if child.stdout is not None:
+        child.stdout.readline()
 
 
 def _answer(child: "subprocess.Popen[str]", name: str, line: str) -> Result:

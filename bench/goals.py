@@ -27,7 +27,8 @@ class Goal:
         """As a line of the table."""
         met = self.value >= self.limit if self.at_least else self.value <= self.limit
         sign = "≥" if self.at_least else "≤"
-        said = f"{self.value:,.2f}" if self.limit < 10 else f"{self.value:,.0f}"
+        decimals = 2 if self.limit < 10 else 1 if self.limit < 100 else 0  # 15 is not 15.2
+        said = f"{self.value:,.{decimals}f}"
         return (
             self.measure,
             f"{sign} {self.limit:,g}{self.unit}",

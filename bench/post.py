@@ -10,11 +10,13 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from http.client import HTTPConnection
 from typing import Any, Final
 
 from bench.ask import ANSWER_SECONDS, Refused, send
 from bench.jobs import Load, Result
+from bench.measure import calibrate
 from bench.playing import collect
 from capture_sdk import Config
 from capture_sdk.records import Charge
@@ -31,12 +33,14 @@ def main() -> None:
     parcels, charges = collect(job.table, job.agent, job.batches * BATCH)
     if job.kind == "turns":
         _post(connection, job, _envelopes(parcels))
+        connection.close()  # the server would, while the batches are made; the first one opens it anew
     bodies = list(_turns(parcels) if job.kind == "turns" else _charges(charges))
     bodies = [_encoded(body, job.encoding) for body in bodies]
+    calibration = calibrate()
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.readline()
-    sys.stdout.write(load(connection, job, bodies).dumps() + "\n")
+    sys.stdout.write(replace(load(connection, job, bodies), calibration=calibration).dumps() + "\n")
 
 
 def load(connection: HTTPConnection, job: Load, bodies: Sequence[bytes]) -> Result:

@@ -4,6 +4,7 @@ An agent's read touches that agent's keys only. A buffer that cannot be reached 
 ``BufferUnavailable``; something that is not in it is simply not in the answer.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import partial
@@ -47,6 +48,14 @@ class AgentLife:
     """How much of one agent's hand is in the buffer: which action indexes, and for how long at most."""
 
     indexes: frozenset[int]
+    ttl_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class HandLife:
+    """How much of one hand is in the buffer: how many turns, and for how long at most."""
+
+    turns: int
     ttl_ms: int
 
 
@@ -139,6 +148,24 @@ class Buffer:
                 found.setdefault(seat, {})[index] = ttl
         return {seat: AgentLife(frozenset(left), max(left.values())) for seat, left in found.items()}
 
+    def hand_lives(self, hands: Mapping[tuple[str, int], Sequence[str]]) -> dict[tuple[str, int], HandLife]:
+        """For each hand, played by these agents, what is left of it. A page of hands asks for nothing turn by turn.
+
+        The time left is that of the hand's set of agents, which every turn renews.
+        """
+        seats = [(*hand, agent) for hand, agents in hands.items() for agent in agents]
+        sets = self._ask([("smembers", hand_key(*seat)) for seat in seats])
+        filled = [(seat, members) for seat, members in zip(seats, sets, strict=True) if members]
+        there = self._ask(
+            [("exists", *(turn_key(*seat, int(each)) for each in members)) for seat, members in filled]
+        )
+        turns: Counter[tuple[str, int]] = Counter()
+        for ((table, hand, _), _), count in zip(filled, there, strict=True):
+            turns[table, hand] += count
+        live = [hand for hand, count in turns.items() if count]
+        ttls = self._ask([("pttl", agents_key(*hand)) for hand in live])
+        return {hand: HandLife(turns[hand], max(ttl, 0)) for hand, ttl in zip(live, ttls, strict=True)}
+
     def _indexes(self, table_id: str, hand_number: int, agent_id: str) -> list[int]:
         members = self._ask([("smembers", hand_key(table_id, hand_number, agent_id))])[0]
         return sorted(int(member) for member in members)
@@ -160,13 +187,13 @@ class Buffer:
         bodies = self._ask([("get", key(each)) for each in hashes])
         return {each: body for each, body in zip(hashes, bodies, strict=True) if body is not None}
 
-    def _ask(self, commands: Sequence[tuple[str, str]]) -> list[Any]:
+    def _ask(self, commands: Sequence[tuple[str, ...]]) -> list[Any]:
         if not commands:
             return []
         try:
             with self._redis.pipeline(transaction=False) as pipe:
-                for verb, key in commands:
-                    getattr(pipe, verb)(key)
+                for verb, *keys in commands:
+                    getattr(pipe, verb)(*keys)
                 answers: list[Any] = pipe.execute()
         except RedisError as exc:
             raise BufferUnavailable(type(exc).__name__) from exc

@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from capture.absence import Clock
-from capture.buffer import AgentLife, Buffer, BufferUnavailable
+from capture.buffer import Buffer, BufferUnavailable, HandLife
 from capture.durable import DurableUnavailable, ask
 from capture.hands import StoresUnavailable, read_clock
 from capture.ledger import storable
@@ -18,7 +18,7 @@ from capture.limits import ID_LENGTH, RECENT_WALK_HANDS
 from capture.merge import Standing, standing
 from capture.models import AgentCallRecord, AgentHand
 
-Lives = Mapping[tuple[str, int, str], AgentLife]
+Lives = Mapping[tuple[str, int], HandLife]
 
 
 class StandsOut(StrEnum):
@@ -180,14 +180,13 @@ def _one(name: str | None) -> list[str] | None:
 def _lives(rows: list[AgentHand]) -> Lives | None:
     """What the buffer still has of them, or None when it does not answer: that is told, and not fatal."""
     try:
-        return Buffer.connect().lives({(row.table_id, row.hand_number): row.agents for row in rows})
+        return Buffer.connect().hand_lives({(row.table_id, row.hand_number): row.agents for row in rows})
     except BufferUnavailable:
         return None
 
 
 def _summary(row: Any, lives: Lives | None, clock: Clock) -> HandSummary:
-    seats = [(row.table_id, row.hand_number, agent) for agent in row.agents]
-    mine = [life for seat in seats if (life := (lives or {}).get(seat))]
+    life = (lives or {}).get((row.table_id, row.hand_number))
     return HandSummary(
         id=row.pk,
         table_id=row.table_id,
@@ -202,10 +201,10 @@ def _summary(row: Any, lives: Lives | None, clock: Clock) -> HandSummary:
         last_at=row.last_at,
         standing=standing(
             turns=row.turns,
-            live=sum(len(life.indexes) for life in mine),
+            live=0 if life is None else life.turns,
             pinned=row.pinned,
             fallbacks=row.fallbacks,
-            ttl_ms=max((life.ttl_ms for life in mine), default=None),
+            ttl_ms=None if life is None else life.ttl_ms,
             last_at=row.last_at,
             buffer_ok=lives is not None,
             clock=clock,

@@ -1,5 +1,6 @@
 """gunicorn's configuration, which ``manage.py serve`` names: log lines like the project's, figures of all workers."""
 
+import gc
 import logging.config
 import shutil
 from typing import Any, Final
@@ -11,6 +12,7 @@ from capture_site.env import load
 from capture_site.logs import logging_settings
 
 _ENV: Final = load()
+_COLLECT_EVERY: Final = (50_000, 20, 20)
 
 
 class ProjectLogger(Logger):  # type: ignore[misc] # gunicorn has no annotations
@@ -28,6 +30,17 @@ wsgi_app = "capture_site.wsgi:application"
 threads = 4
 logger_class = ProjectLogger
 control_socket_disable = True  # a second way in that nobody needs, at a path that two services would share
+
+
+def post_worker_init(worker: Any) -> None:
+    """A hand is some ten thousand objects, none of which is garbage until its answer has left.
+
+    Python's collector would walk all of them again every few hundred; reading a hand takes an eighth less time when it
+    looks less often, and not at what the process was started with.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECT_EVERY)
 
 
 def child_exit(server: Any, worker: Any) -> None:

@@ -6,7 +6,6 @@ The shapes hold values as they were recorded; ``writing`` gives those that JSON 
 from datetime import datetime
 from typing import Final
 
-from capture.api.writing import Writer
 from capture.merge import CapturedTurn, HandView, Standing
 from capture.pins.pin import Pin
 from capture.recent import HandPage, HandSummary
@@ -18,13 +17,13 @@ Json = dict[str, object]
 OK, UNAVAILABLE = "ok", "unavailable"
 
 
-def hand_json(view: HandView, writer: Writer) -> Json:
+def hand_json(view: HandView) -> Json:
     """The answer of ``hand`` and ``hand-all``."""
     expected = view.expected
     return {
         "tableId": view.table_id,
         "handNumber": view.hand_number,
-        "turns": [turn_json(turn, writer) for turn in view.turns],
+        "turns": [turn_json(turn) for turn in view.turns],
         "fallbacks": [charge_json(charge) for charge in view.fallbacks],
         "sources": sources_json(buffer_ok=view.buffer_ok, durable_ok=view.durable_ok),
         "expected": None if expected is None else {"turns": expected.turns, "fallbacks": expected.fallbacks},
@@ -46,7 +45,7 @@ def hand_json(view: HandView, writer: Writer) -> Json:
     }
 
 
-def turn_json(turn: CapturedTurn, writer: Writer) -> Json:
+def turn_json(turn: CapturedTurn) -> Json:
     """One captured turn. Null means not captured; an empty value means captured, and empty."""
     head: Json = {
         "agentId": turn.key.agent_id,
@@ -59,7 +58,7 @@ def turn_json(turn: CapturedTurn, writer: Writer) -> Json:
         "isFallback": False,
         "isClamped": turn.is_clamped,
     }
-    return head | _record_json(turn.record, writer)
+    return head | _record_json(turn.record)
 
 
 def charge_json(charge: Charge) -> Json:
@@ -140,7 +139,7 @@ def time_json(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
-def _record_json(record: TurnRecord | None, writer: Writer) -> Json:
+def _record_json(record: TurnRecord | None) -> Json:
     """What the record holds; every field null for one that cannot be read."""
     if record is None:
         return dict(_UNREADABLE)
@@ -148,7 +147,7 @@ def _record_json(record: TurnRecord | None, writer: Writer) -> Json:
     return {
         "capturedAt": time_json(record.captured_at),
         "knowledge": _thawed(record.knowledge),
-        "prompt": writer.prompt(prompt),
+        "prompt": None if prompt is None else prompt.text(),
         "promptSha256": None if prompt is None else prompt.sha256,
         "envHash": None if prompt is None else prompt.env_hash,
         "promptIsMessages": prompt is not None and prompt.is_messages,

@@ -6,13 +6,12 @@ from django.utils.http import parse_etags
 from capture import hands, ingest, metrics, recent
 from capture.absence import Why
 from capture.access import log_access
-from capture.api import openapi, shapes
+from capture.api import openapi, shapes, writing
 from capture.api.bodies import read_items
 from capture.api.errors import Gone, NotFound, Unavailable
 from capture.api.filters import FILTERS, hand_filter
 from capture.api.operations import ANYTHING, EVERYBODY, ApiRequest, agent_of, hand_of, operation, turn_of
 from capture.api.parameters import ACTION_INDEX, AGENT_ID, CURSOR, HAND, LIMIT
-from capture.api.writing import Writer
 from capture.auth import Scope
 from capture.merge import HandView
 from capture.models import AccessAction
@@ -26,8 +25,7 @@ def hand(request: ApiRequest) -> HttpResponse:
     view = hands.get_hand_turns(*hand_of(request), agent_id=agent_of(request))
     _log(request, AccessAction.READ, [agent_of(request)])
     metrics.count_view("hand", view)
-    writer = Writer()
-    return _json(shapes.hand_json(view, writer), writer)
+    return _answer(writing.dumps_of(view, shapes.hand_json(view)))
 
 
 @operation("GET", "hand-all", Scope.READ_ALL, parameters=HAND, answer="Hand")
@@ -36,8 +34,7 @@ def hand_all(request: ApiRequest) -> HttpResponse:
     view = hands.get_hand_all(*hand_of(request))
     _log(request, AccessAction.READ, view.agents)
     metrics.count_view("hand-all", view)
-    writer = Writer()
-    return _json(shapes.hand_json(view, writer), writer)
+    return _answer(writing.dumps_of(view, shapes.hand_json(view)))
 
 
 @operation("POST", "promote", Scope.PROMOTE, parameters=(*HAND, AGENT_ID), answer="Pin")
@@ -46,20 +43,21 @@ def promote(request: ApiRequest) -> HttpResponse:
     agent_id = agent_of(request)
     outcome = pin.promote(*hand_of(request), agent_id=agent_id, by=request.caller.actor)
     _log(request, AccessAction.PIN, [agent_id], detail=outcome.status)
-    return _json(shapes.pin_json(outcome))
+    return _answer(writing.dumps(shapes.pin_json(outcome)))
 
 
 @operation("POST", "turns", Scope.INGEST, batch="turns", answer="Results")
 def turns(request: ApiRequest) -> HttpResponse:
     """Take a batch of turns for the buffer, with a result for each."""
-    return _json(ingest.outcomes_json(ingest.take_turns(read_items(request, "turns"), caller=request.caller)))
+    outcomes = ingest.take_turns(read_items(request, "turns"), caller=request.caller)
+    return _answer(writing.dumps(ingest.outcomes_json(outcomes)))
 
 
 @operation("POST", "charges", Scope.INGEST, batch="charges", answer="Results")
 def charges(request: ApiRequest) -> HttpResponse:
     """Take a batch of charges for the ledger, with a result for each."""
-    items = read_items(request, "charges")
-    return _json(ingest.outcomes_json(ingest.take_charges(items, caller=request.caller)))
+    outcomes = ingest.take_charges(read_items(request, "charges"), caller=request.caller)
+    return _answer(writing.dumps(ingest.outcomes_json(outcomes)))
 
 
 @operation("GET", "recent-hands", Scope.READ_ALL, parameters=(LIMIT, CURSOR, *FILTERS), answer="RecentHands")
@@ -68,7 +66,7 @@ def recent_hands(request: ApiRequest) -> HttpResponse:
     given = request.given
     page = recent.recent_hands(hand_filter(given), limit=given.get("limit", 50), cursor=given.get("cursor"))
     metrics.count_read("recent-hands", "served")
-    return _json(shapes.page_json(page))
+    return _answer(writing.dumps(shapes.page_json(page)))
 
 
 @operation(
@@ -154,5 +152,5 @@ def _absence(view: HandView, action_index: int) -> NotFound | Gone | Unavailable
     return NotFound("this turn was not captured" + (": its client lost it" if reason is Why.LOST else ""))
 
 
-def _json(shape: shapes.Json, writer: Writer | None = None) -> HttpResponse:
-    return HttpResponse((writer or Writer()).dumps(shape), content_type="application/json")
+def _answer(content: bytes) -> HttpResponse:
+    return HttpResponse(content, content_type="application/json")

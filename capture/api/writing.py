@@ -1,56 +1,70 @@
-"""From shapes to strict JSON text, at every size.
+"""From shapes to strict JSON, at every size.
 
-A hand's prompts begin with the same envelope: it is decoded and escaped once. Each prompt holds a place
-in the shape, under a name that nobody can guess, and is put in when the rest is text.
+A hand may be megabytes, so it goes through a fast encoder where that loses nothing. What it cannot write it refuses
+(half surrogates, giant integers, bytes, towers of lists), and then the careful one writes. What it would change
+without a word, numbers that are not finite, is looked for beforehand.
 """
 
 import json
-import secrets
+import math
+from collections.abc import Iterator
+from typing import Final
 
+import orjson
+
+from capture.merge import HandView
 from capture_sdk.freeze import jsonable
-from capture_sdk.prompt import Prompt
+from capture_sdk.records import TurnRecord
+
+# How msgpack's floats begin when every bit of their exponent is set, or nearly: a few finite ones cost a detour.
+_PERHAPS_INFINITE: Final = (b"\xcb\x7f", b"\xcb\xff", b"\xca\x7f", b"\xca\xff")
 
 
-class Writer:
-    """Writes one answer."""
-
-    def __init__(self) -> None:
-        self._mark = secrets.token_hex(16)
-        self._prompts: list[str] = []
-        self._escaped: dict[bytes, str] = {}
-
-    def prompt(self, prompt: Prompt | None) -> object:
-        """What stands for a prompt in a shape: its place, or the value itself where that is no text."""
-        if prompt is None or prompt.envelope is None:
-            return None
-        try:
-            text = self._escaped_whole(prompt.envelope, prompt) if prompt.is_text else None
-        except UnicodeDecodeError:  # a character lies across the border of two parts, or it is no UTF-8
-            text = None
-        if text is None:
-            return prompt.text()
-        self._prompts.append(f'"{text}"')
-        return f"{self._mark}:{len(self._prompts) - 1}"
-
-    def dumps(self, shape: dict[str, object]) -> str:
-        """The text. Most shapes hold nothing but plain values: only the others are walked through in Python."""
-        try:
-            text = json.dumps(shape, allow_nan=False)
-        except (TypeError, ValueError, RecursionError):  # bytes, NaN, a giant integer, a tower of lists
-            text = json.dumps(jsonable(shape), allow_nan=False)
-        head, *others = text.split(f'"{self._mark}:')
-        pieces = [head]
-        for other in others:
-            place, _, rest = other.partition('"')
-            pieces += [self._prompts[int(place)], rest]
-        return "".join(pieces)
-
-    def _escaped_whole(self, envelope: bytes, prompt: Prompt) -> str:
-        begin = self._escaped.get(envelope)
-        if begin is None:
-            begin = self._escaped[envelope] = _escape(envelope)
-        return begin + _escape(prompt.joiner) + _escape(prompt.remainder) if prompt.remainder else begin
+def dumps(shape: object) -> bytes:
+    """Strict JSON, whatever the shape holds."""
+    try:
+        text = json.dumps(shape, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):  # bytes, NaN, a giant integer, a tower of lists
+        text = json.dumps(jsonable(shape), allow_nan=False)
+    return text.encode()
 
 
-def _escape(part: bytes) -> str:
-    return json.dumps(part.decode("utf-8", "surrogatepass"))[1:-1]
+def dumps_of(view: HandView, shape: object) -> bytes:
+    """The same for what was made of a hand, fast where every number in it is finite."""
+    if not only_finite(view):
+        return dumps(shape)
+    try:
+        return orjson.dumps(shape)
+    except TypeError:
+        return dumps(shape)
+
+
+def only_finite(view: HandView) -> bool:
+    """Whether no number that was recorded of the hand is NaN or infinite; may say no where there is none."""
+    records = [turn.record for turn in view.turns if turn.record is not None]
+    charges = [*view.fallbacks, *(each.charge for each in view.missing)]
+    frozen = [part for record in records for part in _frozen(record)] + [each.usage for each in charges]
+    if any(mark in part for part in frozen if part is not None for mark in _PERHAPS_INFINITE):
+        return False
+    recorded = (value for record in records for value in _plain(record))
+    return all(_is_finite(each.amount) for each in charges) and all(map(_is_finite, recorded))
+
+
+def _frozen(record: TurnRecord) -> tuple[bytes | None, ...]:
+    return record.knowledge, record.decision, record.unsent, record.usage
+
+
+def _plain(record: TurnRecord) -> Iterator[object]:
+    yield from (record.action, record.amount, record.cost_micros, record.latency_ms)
+    for step in record.adjustments:
+        yield from (step.rule, step.before, step.after)
+    for attempt in record.attempts:
+        yield from (attempt.status, attempt.latency_ms)
+
+
+def _is_finite(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    return all(map(_is_finite, value)) if isinstance(value, list | tuple) else True

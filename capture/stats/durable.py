@@ -7,6 +7,7 @@ from django.db import InterfaceError, OperationalError, connection, models
 from capture.hands import StoresUnavailable
 from capture.limits import STATS_EXACT_ROWS
 from capture.models import (
+    AgentCallDictionary,
     AgentCallEnvelope,
     AgentCallRecord,
     AgentHand,
@@ -17,6 +18,7 @@ from capture.models import (
 _TABLES: dict[str, type[models.Model]] = {
     "turns": AgentCallRecord,
     "envelopes": AgentCallEnvelope,
+    "dictionaries": AgentCallDictionary,
     "charges": AgentInferenceCharge,
     "hands": AgentHand,
     "searchTexts": AgentSearchText,
@@ -27,7 +29,8 @@ _TABLES: dict[str, type[models.Model]] = {
 class DurableFigures:
     """Rows and bytes on disk by what they are; ``estimated`` names the row counts that are Postgres's own estimate.
 
-    ``bytes_per_turn`` is what a pinned turn costs with its envelopes and without its search text, None for no turns.
+    ``bytes_per_turn`` is what a pinned turn costs with envelopes and dictionaries, and without its search text; it is
+    None for no turns.
     """
 
     rows: dict[str, int]
@@ -48,7 +51,7 @@ def durable_figures() -> DurableFigures:
     except (OperationalError, InterfaceError) as exc:
         raise StoresUnavailable("the durable store is unavailable") from exc
     disk = {name: size for name, (_, size) in looked_up.items()}
-    evidence = disk["turns"] + disk["envelopes"]
+    evidence = disk["turns"] + disk["envelopes"] + disk["dictionaries"]
     return DurableFigures(
         rows, disk, estimated, round(evidence / rows["turns"], 1) if rows["turns"] else None
     )

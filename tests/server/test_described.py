@@ -7,7 +7,6 @@ import pytest
 
 from capture.absence import Clock, MissingTurn, Why
 from capture.api import shapes
-from capture.api.writing import Writer
 from capture.buffer import BufferedTurn
 from capture.merge import HandState, HandView, Source, Standing, merge
 from capture.pins.pin import Pin, PinStatus
@@ -102,7 +101,7 @@ def view(turns: list[BufferedTurn] | None, **changes: Any) -> HandView:
 
 
 def hand_json(found: HandView) -> dict[str, object]:
-    return shapes.hand_json(found, Writer())
+    return shapes.hand_json(found)
 
 
 @pytest.mark.parametrize("why", Why)
@@ -135,7 +134,7 @@ def test_every_outcome_of_a_pin_is_described(status: PinStatus) -> None:
 def test_every_source_and_prompt_status_is_described(source: Source, status: PromptStatus) -> None:
     (turn,) = view([BufferedTurn("river-rat", 1, b"", None, 1)]).turns
     said = {"source": source, "promptStatus": status}
-    assert_is("Turn", shapes.turn_json(turn, Writer()) | said)
+    assert_is("Turn", shapes.turn_json(turn) | said)
 
 
 def test_a_record_that_cannot_be_read_has_the_same_keys(buffer: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client as Http
 
 from capture.api import shapes
-from capture.api.writing import Writer
+from capture.api.writing import dumps
 from capture.hands import get_hand_turns
 from capture.merge import CapturedTurn
 from capture_sdk.keys import envelope_key
@@ -74,8 +74,7 @@ def captured() -> CapturedTurn:
 
 def written() -> str:
     """The captured turn as an answer has it."""
-    writer = Writer()
-    return writer.dumps(shapes.turn_json(captured(), writer))
+    return dumps(shapes.turn_json(captured())).decode()
 
 
 def test_every_field_comes_back_as_it_was_sent() -> None:

@@ -41,9 +41,16 @@ def test_the_durable_side_is_counted_and_weighed(buffer: Any) -> None:
     promote(TABLE, HAND, agent_id="a", by="test")
     index_pending(1)
     figures = run()[0]["durable"]
-    assert figures["rows"] == {"turns": 1, "envelopes": 1, "charges": 2, "hands": 1, "searchTexts": 4}
+    assert figures["rows"] == {
+        "turns": 1,
+        "envelopes": 1,
+        "dictionaries": 1,
+        "charges": 2,
+        "hands": 1,
+        "searchTexts": 4,
+    }
     disk = figures["diskBytes"]
-    assert figures["bytesPerTurn"] == disk["turns"] + disk["envelopes"] > 0
+    assert figures["bytesPerTurn"] == disk["turns"] + disk["envelopes"] + disk["dictionaries"] > 0
     assert figures["estimated"] == []
 
 
@@ -51,7 +58,7 @@ def test_a_large_table_is_estimated_and_says_so(buffer: Any, monkeypatch: Any) -
     fall_back(seat(), 1)
     fall_back(seat(), 2)
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE agent_inference_charges")
+        cursor.execute("ANALYZE agent_inference_charges, agent_hands")
     AgentInferenceCharge.objects.all().delete()
     monkeypatch.setattr(durable, "STATS_EXACT_ROWS", 1)
     figures = durable.durable_figures()

@@ -42,16 +42,6 @@ class Item:
     body: Excerpt
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One station of said → parsed → adjusted → sent."""
-
-    label: str
-    value: str
-    is_change: bool = False
-    why: str = ""
-
-
 @dataclass(frozen=True)
 class Row:
     """One action index of one agent, as the strip, the list and the stream show it.
@@ -172,20 +162,6 @@ class Row:
         if all(each.status == "ok" for each in attempts) and len(attempts) < 2:
             return []
         return [(each, _answers(each)) for each in attempts]
-
-    @cached_property
-    def chain(self) -> list[Step]:
-        """said → parsed → adjusted → sent, as far as each was recorded."""
-        record = self.record
-        if record is None or record.action is None:
-            return []
-        steps = [Step("parsed", _action(record.action, record.amount))]
-        for each in record.adjustments:
-            steps.append(Step(each.rule, f"{_short(each.before)} → {_short(each.after)}", True, each.why))
-        if record.decision is not None:
-            sent = _action(*record.sent) if record.sent else "nothing"
-            steps.append(Step("sent", sent, record.is_clamped and not record.adjustments))
-        return steps
 
 
 def rows(view: HandView) -> list[Row]:

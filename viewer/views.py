@@ -27,6 +27,7 @@ from viewer.addresses import (
 )
 from viewer.lines import found_lines
 from viewer.present import chosen, completeness, prompt_parts, rows
+from viewer.reasons import reasons
 from viewer.recents import narrowed
 from viewer.strip import streets
 from viewer.visible import plain
@@ -77,14 +78,14 @@ def hand(request: HttpRequest) -> HttpResponse:
         AccessAction.READ, actor=actor_of_user(request.user), hand=(table_id, hand_number), agents=view.agents
     )
     every = rows(view)
-    context = {
-        "view": view,
-        "rows": every,
-        "shown": chosen(every, key),
-        "named": key,
+    shown = chosen(every, key)
+    context: dict[str, object] = {"view": view, "rows": every, "shown": shown, "named": key}
+    context |= {
         "streets": streets(every),
+        "sentence": completeness(view),
+        "may_keep": request.user.has_perm(KEEP),
     }
-    context |= {"sentence": completeness(view), "may_keep": request.user.has_perm(KEEP)}
+    context |= {} if shown is None else reasons(view, shown, by=request.user.get_username())
     is_part = request.headers.get("HX-Request") == "true"
     return framed(request, "viewer/_shown.html" if is_part else "viewer/hand.html", context)
 

@@ -38,8 +38,6 @@ MIDDLEWARE = [
     "capture_site.middleware.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    # Pages are text. Django pads what it compresses at random, so that a secret's length tells nothing (BREACH).
-    "django.middleware.gzip.GZipMiddleware",
     "viewer.middleware.StoreDownMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

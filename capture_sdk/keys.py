@@ -5,6 +5,10 @@
     agents:{tableId}:{handNumber}                         the operator's fan-out set
     env:{envHash}                                         an envelope, stored once, shared
     dict:{hash}                                           an earlier record, the zstd dictionary of later ones
+    run:{agentId}:{runId}                                 one run: its events in order of arrival, and its head
+    runs:{agentId}                                        that agent's runs, by their last event
+    run-agents                                            the agents that have runs: the operator's fan-out
+    art:{sha256}                                          an artifact, compressed, stored once, shared
 
 Ids are percent-encoded where they hold ``:``, ``%`` or a control character, so that no id can reach
 into another agent's keys and two different id tuples never share a key.
@@ -78,3 +82,21 @@ def envelope_key(env_hash: str) -> str:
 def dictionary_key(content_hash: str) -> str:
     """The key of a dictionary: the first 16 bytes, in hex, of the sha256 of its content, uncompressed."""
     return f"dict:{content_hash}"
+
+
+def run_key(agent_id: str, run_id: str) -> str:
+    """The key of one run."""
+    return f"run:{encode_id(agent_id)}:{encode_id(run_id)}"
+
+
+def runs_key(agent_id: str) -> str:
+    """The key of the sorted set of one agent's run ids (plain ids; scores are the store's ms)."""
+    return f"runs:{encode_id(agent_id)}"
+
+
+RUN_AGENTS_KEY: Final = "run-agents"
+
+
+def artifact_key(sha256: str) -> str:
+    """The key of an artifact: the sha256, in hex, of its bytes as they were before compression."""
+    return f"art:{sha256}"

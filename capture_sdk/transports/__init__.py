@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from capture_sdk.records import TurnKey
+from capture_sdk.runs.records import RunKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,25 @@ class Parcel:
 
 
 @dataclass(frozen=True, slots=True)
+class EventParcel:
+    """One encoded event of a run, ready for a store, with the artifacts that it refers to.
+
+    A blob's ``data`` is compressed as a store keeps it; its hash is of the bytes before that.
+    """
+
+    run: RunKey
+    event_id: str
+    kind: str
+    event: bytes
+    artifacts: tuple[Blob, ...] = ()
+
+    @property
+    def blobs(self) -> tuple[Blob, ...]:
+        """What it needs."""
+        return self.artifacts
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """One parcel that the store would not take, by its place in the batch, with a one-word reason."""
 
@@ -57,6 +77,22 @@ class Transport(Protocol):
 
     def write(self, parcels: Sequence[Parcel]) -> list[Refusal]:
         """Write a batch; return what was refused. Raises TransportError when nothing can be said of any."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections. A later write opens them again."""
+        ...
+
+    def forked(self) -> None:
+        """In a forked child: forget the parent's connections, and touch none of its locks."""
+        ...
+
+
+class EventTransport(Protocol):
+    """Where events of runs go. Writing an event twice is the same as writing it once: the first to arrive stays."""
+
+    def write_events(self, parcels: Sequence[EventParcel]) -> list[Refusal]:
+        """Write a batch, of several runs perhaps, each run's in their order. Returns and raises as ``write`` does."""
         ...
 
     def close(self) -> None:

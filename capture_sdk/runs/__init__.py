@@ -1,0 +1,1 @@
+"""Capture runs: what any agent saw, decided and did, event by event."""

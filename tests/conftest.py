@@ -31,6 +31,11 @@ def _closed() -> Iterator[None]:
     close_opened()
 
 
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings_xdist_suffix() -> None:
+    """Every process of the tests has a Postgres of its own: its database keeps the name that others look for."""
+
+
 @pytest.fixture
 def redis(redis_url: str) -> Iterator[Redis]:
     """An empty throw-away buffer, as the SDK's transports see one."""

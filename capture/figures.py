@@ -28,10 +28,14 @@ class LedgerFigures:
     clamped: int
 
     @property
+    def inferences(self) -> int:
+        """Turns and fallbacks."""
+        return self.turns + self.fallbacks
+
+    @property
     def fallback_rate(self) -> float | None:
         """Of all inferences; None where there were none."""
-        every = self.turns + self.fallbacks
-        return self.fallbacks / every if every else None
+        return self.fallbacks / self.inferences if self.inferences else None
 
     @property
     def clamp_rate(self) -> float | None:

@@ -122,6 +122,9 @@ SEED_CHUNK_HANDS: Final = 10_000
 # Synthetic charges: ten times what the ledger is made for, and 30 years a second apart.
 SEED_ROWS: Final = 1_000_000_000
 
+# Seconds for which the prompts of a list's hands are hashed: what is left is said to be unchecked.
+CHECK_SECONDS: Final = 1.5
+
 # Characters of a verdict's note: some twenty lines; a longer story belongs where the team keeps its stories.
 VERDICT_NOTE_LENGTH: Final = 2_000
 # Verdicts a page, and the turns of which the stores are then asked whether they are still there.

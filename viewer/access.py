@@ -9,12 +9,17 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
+from django.views.decorators.gzip import gzip_page
 
 View = Callable[[HttpRequest], HttpResponse]
 
 
-def staff_page(permission: str, *, method: str = "GET") -> Callable[[View], View]:
-    """A page of the admin's frame for staff with ``permission``; anybody else logs in, or is refused."""
+def staff_page(permission: str, *, method: str = "GET", is_compressed: bool = True) -> Callable[[View], View]:
+    """A page of the admin's frame for staff with ``permission``; anybody else logs in, or is refused.
+
+    Pages are compressed, with bytes of random length against the guessing of what they hold by their size. A download
+    is not: its length is that of the bytes.
+    """
 
     def wrap(view: View) -> View:
         @never_cache
@@ -29,7 +34,7 @@ def staff_page(permission: str, *, method: str = "GET") -> Callable[[View], View
                 return HttpResponse(status=405, headers={"Allow": method})
             return view(request)
 
-        return admitted
+        return gzip_page(admitted) if is_compressed else admitted
 
     return wrap
 

@@ -1,5 +1,6 @@
 """What the templates show, prepared: they place things, they compute nothing."""
 
+import datetime
 import hashlib
 import json
 from collections.abc import Sequence
@@ -89,6 +90,13 @@ class Row:
         if not self.record.is_clamped:
             return parsed if self.record.action is not None else _action(*(sent or (None, None)))
         return f"{parsed} → {_action(*sent) if sent else 'nothing'}"
+
+    @property
+    def at(self) -> datetime.datetime | None:
+        """When it was captured, or else charged."""
+        if self.record is not None:
+            return self.record.captured_at
+        return self.charge.charged_at if self.charge is not None else None
 
     @property
     def cost_micros(self) -> int | None:
@@ -185,6 +193,12 @@ def completeness(view: HandView) -> str:
         return f"{agents} · {', '.join(parts)} · the ledger could not be asked, so more may be missing"
     total = view.expected.turns + view.expected.fallbacks
     return f"{agents} · {total} inferences in the ledger: {', '.join(parts)}"
+
+
+def span(every: Sequence[Row]) -> tuple[datetime.datetime, datetime.datetime] | None:
+    """The first and the last moment that the rows tell of; None where they tell of none."""
+    times = [each.at for each in every if each.at is not None]
+    return (min(times), max(times)) if times else None
 
 
 def chosen(every: Sequence[Row], key: TurnKey | None) -> Row | None:

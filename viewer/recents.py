@@ -32,6 +32,11 @@ class Narrowed:
         """Whether the list is narrowed at all."""
         return bool(self.said)
 
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether by more than the state, which stands in sight."""
+        return bool(self.said.keys() - {"state"})
+
     def states(self) -> list[tuple[str, str, bool]]:
         """Each state's query string, name, and whether it is the chosen one."""
         others = {name: value for name, value in self.said.items() if name != "state"}

@@ -8,6 +8,7 @@ app_name = "viewer"
 
 urlpatterns = [
     path("", views.recent, name="recent"),
+    path("checked", views.checked, name="checked"),
     path("newer", views.newer, name="newer"),
     path("hand", views.hand, name="hand"),
     path("keep", views.keep, name="keep"),

@@ -1,5 +1,6 @@
 """The pages. Each reads its address, asks capture's read door and renders."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -9,7 +10,9 @@ from capture import hands, metrics
 from capture.access import log_access
 from capture.api.views import prompt_response
 from capture.auth import KEEP, SEE, actor_of_user
+from capture.checking import check_hands
 from capture.figures import buffer_figures, ledger_figures
+from capture.limits import CHECK_SECONDS
 from capture.models import AccessAction
 from capture.pins import pin
 from capture.recent import StandsOut, newer_hands, recent_hands
@@ -26,7 +29,7 @@ from viewer.addresses import (
     turn_address,
 )
 from viewer.lines import found_lines
-from viewer.present import chosen, completeness, prompt_parts, rows
+from viewer.present import chosen, completeness, prompt_parts, rows, span
 from viewer.reasons import reasons
 from viewer.recents import narrowed
 from viewer.strip import streets
@@ -45,10 +48,25 @@ def recent(request: HttpRequest) -> HttpResponse:
         return _bad_address(request, exc)
     page = recent_hands(asked.wanted, limit=PAGE, cursor=cursor)
     newest = [(each.table_id, each.hand_number, each.agents) for each in page.hands]
-    context = {"page": page, "asked": asked, "is_first": cursor is None, "stands_out": list(StandsOut)}
+    context: dict[str, object] = {"page": page, "asked": asked, "stands_out": list(StandsOut)}
+    context |= {"is_first": cursor is None, "cursor": cursor}
     if cursor is None:
         context |= {"ledger": ledger_figures(), "buffer": buffer_figures(newest)}
+    if request.GET.get("check") == "1":
+        context |= {"checked": check_hands(page.hands, seconds=CHECK_SECONDS)}
     return framed(request, "viewer/recent.html", context)
+
+
+@staff_page(SEE)
+def checked(request: HttpRequest) -> HttpResponse:
+    """A part of the list's page: its hands' prompts are hashed after it has come, and what is wrong is added."""
+    try:
+        asked, cursor = narrowed(request.GET), cursor_address(request.GET)
+    except IdError as exc:
+        return _bad_address(request, exc)
+    page = recent_hands(asked.wanted, limit=PAGE, cursor=cursor)
+    context = {"page": page, "checked": check_hands(page.hands, seconds=CHECK_SECONDS), "is_part": True}
+    return framed(request, "viewer/_checked.html", context)
 
 
 @staff_page(SEE)
@@ -83,6 +101,8 @@ def hand(request: HttpRequest) -> HttpResponse:
     context |= {
         "streets": streets(every),
         "sentence": completeness(view),
+        "times": span(every),
+        "ttl_ms": settings.CAPTURE_TTL_SECONDS * 1_000,
         "may_keep": request.user.has_perm(KEEP),
     }
     context |= {} if shown is None else reasons(view, shown, by=request.user.get_username())
@@ -136,7 +156,7 @@ def prompt(request: HttpRequest) -> HttpResponse:
     return framed(request, template, context, status=200 if turn is not None or is_part else 404)
 
 
-@staff_page(SEE)
+@staff_page(SEE, is_compressed=False)
 def raw(request: HttpRequest) -> HttpResponse:
     """One part of a turn as recorded, byte for byte, to download."""
     try:

@@ -93,6 +93,10 @@
     if (event.key === "j") step(1);
     else if (event.key === "k") step(-1);
   });
+  // News is asked for while somebody looks.
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (document.hidden && event.target.classList.contains("newer")) event.preventDefault();
+  });
   document.addEventListener("htmx:afterSwap", (event) => { if (event.target.id === "shown") arrived(); });
   document.addEventListener("htmx:historyRestore", arrived);
   document.body.append(live);

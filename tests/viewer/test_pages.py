@@ -97,7 +97,7 @@ def test_streets_are_told_by_what_the_agents_knew(buffer: Any, log_in: LogIn) ->
     for index, board in enumerate(([], ["Kh", "7d", "2c"], ["Kh", "7d", "2c"], ["Kh", "7d", "2c", "Js"])):
         play(at, index, knowledge={"state": {"board": board}})
     shown = text(page(log_in))
-    assert re.search(r"Preflop .*0.* Flop Kh 7d 2c .*1.*2.* Turn Kh 7d 2c Js .*3", shown)
+    assert re.search(r"Preflop .*0.* Flop K♥ 7♦ 2♣ .*1.*2.* Turn J♠ .*3", shown)
 
 
 def test_the_four_parts_stand_in_the_loops_order(buffer: Any, log_in: LogIn) -> None:

@@ -1,5 +1,6 @@
 """The list of recent hands: figures, filters that can be shared, and news that moves nothing."""
 
+import hashlib
 import re
 from dataclasses import replace
 from typing import Any
@@ -94,12 +95,11 @@ def test_what_was_asked_for_stands_in_the_form(some: None, log_in: LogIn) -> Non
 
 def test_the_figures_are_of_the_last_hour(some: None, log_in: LogIn) -> None:
     said = text(shown(log_in))
-    assert "Turns, hands of the last hour 3" in said
-    assert "Fallbacks 25.0% 1" in said
-    assert "Clamped 33.3% 1" in said
-    assert re.search(r"Buffer [\d.,]+.[KM]B", said)
-    assert "Envelopes 1" in said
-    assert "clients 0" in said
+    assert "Turns, last hour 3 in hands begun in it" in said
+    assert "Fallbacks 25.0% 1 of 4" in said
+    assert "Clamped 33.3% 1 turn" in said
+    assert re.search(r"Buffer [\d.,]+.[KM]B of .* · 1 envelope", said)
+    assert "Lost 0 by the newest hands' clients" in said
 
 
 def test_what_clients_lost_is_shown_once_a_client(buffer: Any, log_in: LogIn) -> None:
@@ -109,13 +109,13 @@ def test_what_clients_lost_is_shown_once_a_client(buffer: Any, log_in: LogIn) ->
         Seat(own).play(index)
     told = [replace(each, losses={"store_down": 3 + place}) for place, each in enumerate(transport.records())]
     Buffer.writer().write([Parcel(each.key, encode(each)) for each in told])
-    assert "clients 4" in text(shown(log_in))
+    assert "Lost 4 by the newest hands' clients" in text(shown(log_in))
 
 
 def test_without_the_buffer_its_figures_are_not_known(some: None, log_in: LogIn, dead_buffer: None) -> None:
     said = text(shown(log_in))
     assert "Buffer not known" in said
-    assert "Turns, hands of the last hour 3" in said
+    assert "Turns, last hour 3" in said
 
 
 def test_newer_hands_are_announced_and_nothing_moves(some: None, log_in: LogIn) -> None:
@@ -139,3 +139,44 @@ def test_the_figures_cost_a_fixed_number_of_queries(
         6
     ):  # session, user, two of permissions, hands with their pins, the last hour
         vera.get("/agent-capture/")
+
+
+def test_the_prompts_of_a_list_are_hashed_when_it_is_asked_for(
+    some: None, buffer: Any, log_in: LogIn
+) -> None:
+    play(seat("tina", hand_number=5), 1, envelope="another")
+    buffer.set(f"env:{hashlib.sha256(b'another').hexdigest()}", b"changed")
+    assert "unverified" not in text(shown(log_in))
+    said = text(shown(log_in, "check=1"))
+    assert "3 prompts verified now, 1 unverified" in said
+    assert said.count("1 unverified") == 2  # in the sentence, and in its row
+
+
+def test_what_is_missing_of_a_hand_stands_out(buffer: Any, log_in: LogIn) -> None:
+    play(seat(), 1)
+    play(seat(), 2)
+    buffer.delete("turn:table-7:42:river-rat:2")
+    assert "1 missing" in text(shown(log_in, "check=1"))
+
+
+def test_the_check_comes_after_the_list_and_goes_to_its_rows(some: None, log_in: LogIn) -> None:
+    first = shown(log_in, "state=recent")
+    assert 'hx-get="/agent-capture/checked?state=recent" hx-trigger="load"' in first
+    part = log_in("vera").get("/agent-capture/checked?state=recent").content.decode()
+    rows = re.findall(r'id="(hand-\d+)"', first)
+    assert re.findall(r'<span id="(hand-\d+)" hx-swap-oob="true">', part) == rows
+    assert "3 prompts verified now" in text(part)
+
+
+def test_a_check_that_ran_out_of_time_says_how_far_it_came(
+    some: None, log_in: LogIn, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("viewer.views.CHECK_SECONDS", -1)
+    assert "0 prompts verified now, in the first 0 hands of the page" in text(shown(log_in, "check=1"))
+
+
+def test_a_page_is_compressed_and_a_download_is_not(some: None, log_in: LogIn) -> None:
+    vera, accepted = log_in("vera"), {"Accept-Encoding": "gzip"}
+    assert vera.get("/agent-capture/", headers=accepted)["Content-Encoding"] == "gzip"
+    raw = "/agent-capture/raw?tableId=table-7&handNumber=1&agentId=river-rat&actionIndex=1"
+    assert "Content-Encoding" not in vera.get(raw, headers=accepted)

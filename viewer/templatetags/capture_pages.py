@@ -1,11 +1,12 @@
 """The few words the pages need of the template language."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from django import template
 from django.utils.http import urlencode
 
+from capture.checking import Checked
 from capture_sdk.records import TurnKey
 from viewer import visible as showing
 from viewer.addresses import hand_query as hand_address_query
@@ -65,6 +66,29 @@ def seconds(milliseconds: object) -> str:
 def percent(share: float | None) -> str:
     """A share as a percentage; a dash where there is nothing that it is a share of."""
     return "–" if share is None else f"{share:.1%}"
+
+
+@register.filter
+def grouped(value: object) -> str:
+    """A count with its thousands apart; a dash for what is none."""
+    number = _number(value)
+    return number if isinstance(number, str) else f"{number:,}"
+
+
+@register.filter
+def checks(found: Mapping[int, Checked]) -> dict[str, int]:
+    """What the checks of several hands add up to."""
+    every = list(found.values())
+    sums = {
+        name: sum(getattr(each, name) for each in every) for name in ("verified", "unverified", "missing")
+    }
+    return {"hands": len(every), **sums}
+
+
+@register.filter
+def at(found: Mapping[int, Checked], number: int) -> Checked | None:
+    """The check of one hand, None where it was not come to."""
+    return found.get(number)
 
 
 def _number(value: object) -> int | float | str:

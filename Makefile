@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 ARGS ?=
+# Processes that run tests, each with servers of its own.
+WORKERS ?= 2
 # The tests have servers of their own: a demo that is running keeps its buffer.
 DEMO := CAPTURE_EMBEDDED=1 $(RUN)
 TEST := CAPTURE_EMBEDDED=1 CAPTURE_EMBEDDED_DIR=.embedded/test $(RUN)
@@ -50,7 +52,7 @@ demo: setup staticfiles/.collected
 	@$(DEMO) manage.py demo $(ARGS)
 
 test: setup staticfiles/.collected
-	@$(TEST) -m pytest $(ARGS)
+	@$(TEST) -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
 
 check: setup
 	@$(RUN) -m ruff check $(SOURCES)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -54,7 +55,7 @@ def _wait(port: int) -> None:
 
 
 def key() -> str:
-    return attach(ROOT / ".embedded" / "test").service_key
+    return attach(ROOT / os.environ["CAPTURE_EMBEDDED_DIR"]).service_key
 
 
 def send(address: tuple[str, int], body: Any, **headers: str) -> tuple[int, Any]:

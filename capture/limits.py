@@ -122,6 +122,25 @@ SEED_CHUNK_HANDS: Final = 10_000
 # Synthetic charges: ten times what the ledger is made for, and 30 years a second apart.
 SEED_ROWS: Final = 1_000_000_000
 
+# Bytes of a long text that are shown at a time: three times a usual prompt, and far less than a page can hurt.
+WINDOW_BYTES: Final = 65_536
+# Lines of it: a text of line ends alone would be a page of megabytes.
+WINDOW_LINES: Final = 2_000
+# Matches of a search within a text that are counted; beyond it a count says "over".
+FIND_COUNTED: Final = 10_000
+# Characters of what is looked for in a text: a line's worth.
+FIND_LENGTH: Final = 200
+# Characters of one value of a turn's card or list, a name or an action, that are shown; the download has all of it.
+SHOWN_VALUE: Final = 300
+# Bytes of an answer or a reasoning that are shown on a turn's card; its own page has all of it.
+SHOWN_TEXT: Final = 65_536
+# Characters of one known item, or one message, on a turn's card: a screen of it.
+SHOWN_ITEM: Final = 8_192
+# Known items, messages or attempts on a turn's card.
+SHOWN_ITEMS: Final = 200
+# Agents of a hand that the list names.
+SHOWN_AGENTS: Final = 24
+
 # Seconds for which the prompts of a list's hands are hashed: what is left is said to be unchecked.
 CHECK_SECONDS: Final = 1.5
 

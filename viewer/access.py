@@ -44,3 +44,8 @@ def framed(
 ) -> HttpResponse:
     """Render a page inside the admin's frame: its theme, its user links, its breadcrumbs."""
     return render(request, template, admin.site.each_context(request) | context, status=status)
+
+
+def bad_address(request: HttpRequest, error: Exception) -> HttpResponse:
+    """The page for an address that names nothing: it says which value, and what is wanted."""
+    return framed(request, "viewer/bad_address.html", {"error": str(error)}, status=400)

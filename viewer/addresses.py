@@ -1,11 +1,15 @@
 """What a page's address names, read with the same strictness as the API's parameters."""
 
+from dataclasses import dataclass
+
 from django.http import HttpRequest, QueryDict
 from django.utils.http import urlencode
 
+from capture.limits import FIND_LENGTH
 from capture_sdk.errors import IdError
 from capture_sdk.keys import checked_id, checked_index
 from capture_sdk.records import TurnKey
+from viewer.parts import Part
 
 
 def hand_address(given: QueryDict) -> tuple[str, int]:
@@ -34,6 +38,41 @@ def shown_address(given: QueryDict, hand: tuple[str, int]) -> TurnKey | None:
         return None
     agent_id = checked_id("Agent id", given.get("agentId", ""))
     return TurnKey(*hand, agent_id, _number("Action index", given.get("actionIndex", "")))
+
+
+@dataclass(frozen=True, slots=True)
+class TextPlace:
+    """Where in a text: at a byte, of which on ``marked`` bytes are pointed at, or at a line from 1; None: anywhere."""
+
+    at: int | None
+    marked: int
+    line: int | None
+
+
+def place_address(given: QueryDict) -> TextPlace:
+    """``from`` and ``bytes``, or ``line``. Raises IdError."""
+    at, line = given.get("from", ""), given.get("line", "").strip()
+    return TextPlace(
+        at=_number("From", at) if at else None,
+        marked=_number("Bytes", given.get("bytes", "") or "0"),
+        line=_number("Line", line) if line else None,
+    )
+
+
+def part_address(given: QueryDict) -> Part:
+    """The part of a turn that is meant, the whole prompt where none is named. Raises IdError."""
+    named = given.get("part", Part.PROMPT)
+    if named not in list(Part):
+        raise IdError(f"Part must be one of {', '.join(Part)}, not {named[:40]!r}")
+    return Part(named)
+
+
+def find_address(given: QueryDict) -> str:
+    """What is looked for in a text. Raises IdError."""
+    find = given.get("find", "")
+    if len(find) > FIND_LENGTH:
+        raise IdError(f"What is looked for must have at most {FIND_LENGTH} characters, not {len(find)}")
+    return find
 
 
 def cursor_address(given: QueryDict) -> int | None:

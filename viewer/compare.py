@@ -15,7 +15,7 @@ from capture.models import AccessAction, VerdictKind
 from capture_sdk.errors import IdError
 from capture_sdk.keys import checked_id
 from capture_sdk.records import TurnKey
-from viewer.access import framed, staff_page
+from viewer.access import bad_address, framed, staff_page
 from viewer.addresses import cursor_address, turn_address
 from viewer.templatetags.capture_pages import turn_query
 from viewer.templatetags.capture_why import turn_anchor
@@ -32,7 +32,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     try:
         key, other = _address(_given(request)), _other_address(request)
     except IdError as exc:
-        return _bad_address(request, exc)
+        return bad_address(request, exc)
     view = hands.get_hand_all(key.table_id, key.hand_number)
     found = Comparison(_before(view, key, other), _side(view, key))
     for side in (found.before, found.after):
@@ -56,7 +56,7 @@ def verdict(request: HttpRequest) -> HttpResponse:
     try:
         key = turn_address(request)
     except IdError as exc:
-        return _bad_address(request, exc)
+        return bad_address(request, exc)
     if not _is_known(key):
         return framed(request, "viewer/nothing.html", {"part": "turn", "key": key}, status=404)
     by, note = request.user.get_username(), request.POST.get("note", "")
@@ -77,7 +77,7 @@ def verdict_list(request: HttpRequest) -> HttpResponse:
         wanted = _wanted(request.GET)
         page = verdicts.latest(wanted, limit=VERDICT_PAGE, cursor=cursor_address(request.GET))
     except IdError as exc:
-        return _bad_address(request, exc)
+        return bad_address(request, exc)
     asked = {"verdict": wanted.kind, "agent": wanted.agent_id, "by": wanted.by, "before": page.next_cursor}
     older = urlencode({name: str(each) for name, each in asked.items() if each})
     context = {"page": page, "wanted": wanted, "kinds": VerdictKind.values, "older": older}
@@ -145,7 +145,3 @@ def _log_compared(request: HttpRequest, key: TurnKey) -> None:
         action_index=key.action_index,
         detail="compared",
     )
-
-
-def _bad_address(request: HttpRequest, error: Exception) -> HttpResponse:
-    return framed(request, "viewer/bad_address.html", {"error": str(error)}, status=400)

@@ -7,6 +7,7 @@ from typing import Final
 from django.contrib import messages
 from django.http import HttpResponse
 
+from capture.api.shapes import attempt_json
 from capture.merge import CapturedTurn, HandView
 from capture.pins.pin import Pin, PinStatus
 from capture_sdk.freeze import jsonable, unpack
@@ -23,6 +24,8 @@ class Part(StrEnum):
     REASONING = "reasoning"
     KNOWLEDGE = "knowledge"
     DECISION = "decision"
+    UNSENT = "unsent"
+    ATTEMPTS = "attempts"
 
 
 SUFFIX: Final = {
@@ -33,6 +36,8 @@ SUFFIX: Final = {
     Part.REASONING: "bin",
     Part.KNOWLEDGE: "json",
     Part.DECISION: "json",
+    Part.UNSENT: "json",
+    Part.ATTEMPTS: "json",
 }
 
 
@@ -46,8 +51,18 @@ def raw_bytes(turn: CapturedTurn, part: Part) -> bytes | None:
     if part in (Part.RESPONSE, Part.REASONING):
         text = record.response if part is Part.RESPONSE else record.reasoning
         return None if text is None else text_bytes(text)
-    frozen = record.knowledge if part is Part.KNOWLEDGE else record.decision
-    return None if frozen is None else json.dumps(jsonable(unpack(frozen)), indent=2).encode()
+    if part is Part.ATTEMPTS:
+        return _json_bytes([attempt_json(each) for each in record.attempts])
+    frozen = {
+        Part.KNOWLEDGE: record.knowledge,
+        Part.DECISION: record.decision,
+        Part.UNSENT: record.unsent,
+    }[part]
+    return None if frozen is None else _json_bytes(unpack(frozen))
+
+
+def _json_bytes(value: object) -> bytes:
+    return json.dumps(jsonable(value), indent=2).encode()
 
 
 def _prompt_bytes(prompt: Prompt, part: Part) -> bytes | None:

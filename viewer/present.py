@@ -2,23 +2,22 @@
 
 import datetime
 import hashlib
+import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from capture.absence import MissingTurn
+from capture.limits import SHOWN_ITEM, SHOWN_ITEMS, SHOWN_TEXT
 from capture.merge import CapturedTurn, HandView
 from capture_sdk.freeze import jsonable, unpack
 from capture_sdk.records import Attempt, Charge, TurnKey, TurnRecord
 from capture_sdk.usage import TokenCounts, token_counts
 
-SHOWN_CHARACTERS: Final = (
-    65_536  # of one text at first view; more than a screen can use, less than a page can hurt
-)
-SHOWN_OF_ITEM: Final = 8_192  # of one knowledge item or message on the hand page
 COLOURS: Final = 8
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +40,19 @@ class Item:
     name: str
     hint: str
     body: Excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Generic[Entry]):
+    """The first of some entries, and how many there are in all."""
+
+    entries: list[Entry]
+    total: int
+
+    @property
+    def left(self) -> int:
+        """How many are not listed."""
+        return self.total - len(self.entries)
 
 
 @dataclass(frozen=True)
@@ -129,47 +141,43 @@ class Row:
         return None if frozen is None else unpack(frozen)
 
     @cached_property
-    def knew(self) -> list[Item] | None:
+    def knew(self) -> Listed[Item] | None:
         """What the agent knew, item by item; None when that was not captured."""
         if self.record is None or self.record.knowledge is None:
             return None
         known = self.known
-        pairs = known.items() if isinstance(known, dict) else [("knowledge", known)]
-        return [_item(str(name), value) for name, value in pairs]
+        return _listed(known.items() if isinstance(known, dict) else [("knowledge", known)])
 
     @cached_property
-    def sent(self) -> list[Item] | None:
+    def sent(self) -> Listed[Item] | None:
         """The messages that left; None when the decision was not captured."""
         messages = self.record.messages if self.record is not None else None
-        if messages is None:
-            return None
-        return [_item(f"message {place}", message) for place, message in enumerate(messages, start=1)]
+        return None if messages is None else _listed(_counted("message", messages))
 
     @cached_property
-    def unsent(self) -> list[Item]:
+    def unsent(self) -> Listed[Item]:
         """The messages whose send failed, each with what stopped it."""
         frozen = self.record.unsent if self.record is not None else None
         failed = unpack(frozen) if frozen is not None else []
-        messages = failed if isinstance(failed, list) else [failed]
-        return [_item(f"unsent {place}", message) for place, message in enumerate(messages, start=1)]
+        return _listed(_counted("unsent", failed if isinstance(failed, list) else [failed]))
 
     @cached_property
     def response(self) -> Excerpt | None:
         """The raw answer; None when it was not captured."""
-        return _excerpt(self.record.response if self.record is not None else None, SHOWN_CHARACTERS)
+        return _excerpt(self.record.response if self.record is not None else None, SHOWN_TEXT)
 
     @cached_property
     def reasoning(self) -> Excerpt | None:
         """What the provider returned beside the answer."""
-        return _excerpt(self.record.reasoning if self.record is not None else None, SHOWN_CHARACTERS)
+        return _excerpt(self.record.reasoning if self.record is not None else None, SHOWN_TEXT)
 
     @cached_property
-    def attempts(self) -> list[tuple[Attempt, list[tuple[str, Excerpt]]]]:
+    def attempts(self) -> Listed[tuple[Attempt, list[tuple[str, Excerpt]]]]:
         """Every call of the turn with what it answered; none where the one call gave the response."""
         attempts = self.record.attempts if self.record is not None else ()
         if all(each.status == "ok" for each in attempts) and len(attempts) < 2:
-            return []
-        return [(each, _answers(each)) for each in attempts]
+            return Listed([], 0)
+        return Listed([(each, _answers(each)) for each in attempts[:SHOWN_ITEMS]], len(attempts))
 
 
 def rows(view: HandView) -> list[Row]:
@@ -210,15 +218,6 @@ def chosen(every: Sequence[Row], key: TurnKey | None) -> Row | None:
     return next(odd, None) or next(captured, None) or next(iter(every), None)
 
 
-def prompt_parts(turn: CapturedTurn, *, whole: bool) -> tuple[Excerpt | None, Excerpt | None]:
-    """Envelope and remainder of a prompt, shortened unless ``whole``; None for what is not there."""
-    prompt = turn.record.prompt if turn.record is not None else None
-    if prompt is None:
-        return None, None
-    limit = max(len(prompt.remainder), len(prompt.envelope or b"")) if whole else SHOWN_CHARACTERS
-    return _bytes_excerpt(prompt.envelope, limit), _bytes_excerpt(prompt.remainder, limit)
-
-
 def _reasons(missing: Sequence[MissingTurn]) -> list[tuple[str, int]]:
     counts: dict[str, int] = {}
     for each in missing:
@@ -232,13 +231,22 @@ def _words(reason: str) -> str:
 
 def _answers(attempt: Attempt) -> list[tuple[str, Excerpt]]:
     found = {"reasoning": attempt.reasoning, "answer": attempt.response}
-    shown = ((name, _excerpt(text, SHOWN_OF_ITEM)) for name, text in found.items())
+    shown = ((name, _excerpt(text, SHOWN_ITEM)) for name, text in found.items())
     return [(name, excerpt) for name, excerpt in shown if excerpt is not None]
+
+
+def _counted(word: str, values: Iterable[object]) -> list[tuple[str, object]]:
+    return [(f"{word} {place}", value) for place, value in enumerate(values, start=1)]
+
+
+def _listed(pairs: Collection[tuple[object, object]]) -> Listed[Item]:
+    shown = itertools.islice(pairs, SHOWN_ITEMS)
+    return Listed([_item(str(name), value) for name, value in shown], len(pairs))
 
 
 def _item(name: str, value: object) -> Item:
     text = json.dumps(jsonable(value), ensure_ascii=False, indent=2)
-    return Item(name, _hint(value), Excerpt(text[:SHOWN_OF_ITEM], len(text)))
+    return Item(name, _hint(value), Excerpt(text[:SHOWN_ITEM], len(text)))
 
 
 def _hint(value: object) -> str:
@@ -262,20 +270,3 @@ def _action(action: str | None, amount: object) -> str:
 
 def _excerpt(text: str | bytes | None, limit: int) -> Excerpt | None:
     return None if text is None else Excerpt(text[:limit], len(text))
-
-
-def _bytes_excerpt(data: bytes | None, limit: int) -> Excerpt | None:
-    """Text where the bytes are text; a character cut in half at the end is left out."""
-    if data is None:
-        return None
-    head = data[:limit]
-    try:
-        return Excerpt(head.decode("utf-8", "surrogatepass"), _length(data))
-    except UnicodeDecodeError as exc:
-        if len(data) > limit and exc.start > len(head) - 4:
-            return Excerpt(head[: exc.start].decode("utf-8", "surrogatepass"), _length(data))
-        return Excerpt(head, len(data))
-
-
-def _length(data: bytes) -> int:
-    return len(data.decode("utf-8", "surrogatepass")) if len(data) <= SHOWN_CHARACTERS else len(data)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from viewer import compare, views
+from viewer import compare, texts, views
 
 app_name = "viewer"
 
@@ -12,8 +12,9 @@ urlpatterns = [
     path("newer", views.newer, name="newer"),
     path("hand", views.hand, name="hand"),
     path("keep", views.keep, name="keep"),
-    path("prompt", views.prompt, name="prompt"),
-    path("raw", views.raw, name="raw"),
+    path("prompt", texts.prompt, name="prompt"),
+    path("text", texts.text, name="text"),
+    path("raw", texts.raw, name="raw"),
     path("compare", compare.compare, name="compare"),
     path("verdict", compare.verdict, name="verdict"),
     path("verdicts", compare.verdict_list, name="verdicts"),

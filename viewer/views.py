@@ -8,7 +8,6 @@ from django.urls import reverse
 
 from capture import hands, metrics
 from capture.access import log_access
-from capture.api.views import prompt_response
 from capture.auth import KEEP, SEE, actor_of_user
 from capture.checking import check_hands
 from capture.figures import buffer_figures, ledger_figures
@@ -17,26 +16,22 @@ from capture.models import AccessAction
 from capture.pins import pin
 from capture.recent import StandsOut, newer_hands, recent_hands
 from capture_sdk.errors import IdError
-from capture_sdk.records import TurnKey
 from viewer import parts
-from viewer.access import framed, staff_page
+from viewer.access import bad_address, framed, staff_page
 from viewer.addresses import (
     cursor_address,
     hand_address,
     hand_query,
     newest_address,
     shown_address,
-    turn_address,
 )
-from viewer.lines import found_lines
-from viewer.present import chosen, completeness, prompt_parts, rows, span
+from viewer.present import chosen, completeness, rows, span
 from viewer.reasons import reasons
 from viewer.recents import narrowed
 from viewer.strip import streets
 from viewer.visible import plain
 
 PAGE = 50
-LONGEST_FIND = 200
 
 
 @staff_page(SEE)
@@ -45,7 +40,7 @@ def recent(request: HttpRequest) -> HttpResponse:
     try:
         asked, cursor = narrowed(request.GET), cursor_address(request.GET)
     except IdError as exc:
-        return _bad_address(request, exc)
+        return bad_address(request, exc)
     page = recent_hands(asked.wanted, limit=PAGE, cursor=cursor)
     newest = [(each.table_id, each.hand_number, each.agents) for each in page.hands]
     context: dict[str, object] = {"page": page, "asked": asked, "stands_out": list(StandsOut)}
@@ -63,7 +58,7 @@ def checked(request: HttpRequest) -> HttpResponse:
     try:
         asked, cursor = narrowed(request.GET), cursor_address(request.GET)
     except IdError as exc:
-        return _bad_address(request, exc)
+        return bad_address(request, exc)
     page = recent_hands(asked.wanted, limit=PAGE, cursor=cursor)
     context = {"page": page, "checked": check_hands(page.hands, seconds=CHECK_SECONDS), "is_part": True}
     return framed(request, "viewer/_checked.html", context)
@@ -75,7 +70,7 @@ def newer(request: HttpRequest) -> HttpResponse:
     try:
         asked, after = narrowed(request.GET), newest_address(request.GET)
     except IdError as exc:
-        return _bad_address(request, exc)
+        return bad_address(request, exc)
     count = newer_hands(asked.wanted, than=after, at_most=PAGE + 1)
     return framed(
         request, "viewer/_newer.html", {"count": count, "most": PAGE, "asked": asked, "after": after}
@@ -89,7 +84,7 @@ def hand(request: HttpRequest) -> HttpResponse:
         table_id, hand_number = hand_address(request.GET)
         key = shown_address(request.GET, (table_id, hand_number))
     except IdError as exc:
-        return _bad_address(request, exc)
+        return bad_address(request, exc)
     view = hands.get_hand_all(table_id, hand_number)
     metrics.count_view("viewer:hand", view)
     log_access(
@@ -117,7 +112,7 @@ def keep(request: HttpRequest) -> HttpResponse:
         # From the address, not from fields of the form: a browser would rewrite a line end in those.
         table_id, hand_number = hand_address(request.GET)
     except IdError as exc:
-        return _bad_address(request, exc)
+        return bad_address(request, exc)
     by = actor_of_user(request.user)
     for agent_id in hands.get_hand_all(table_id, hand_number).agents:
         try:
@@ -134,55 +129,3 @@ def keep(request: HttpRequest) -> HttpResponse:
             )
             messages.add_message(request, *parts.outcome_message(plain(agent_id), outcome))
     return redirect(f"{reverse('viewer:hand')}?{hand_query(table_id, hand_number)}")
-
-
-@staff_page(SEE)
-def prompt(request: HttpRequest) -> HttpResponse:
-    """One prompt: a part of the hand page when that asks for it, else a page of its own."""
-    try:
-        key = turn_address(request)
-    except IdError as exc:
-        return _bad_address(request, exc)
-    view, turn = hands.get_turn(key)
-    _log_turn(request, AccessAction.PROMPT, key)
-    context: dict[str, object] = {"key": key, "turn": turn, "view": view}
-    if turn is not None:
-        find = request.GET.get("find", "")[:LONGEST_FIND]
-        envelope, remainder = prompt_parts(turn, whole=request.GET.get("whole") == "1" or bool(find))
-        context |= {"envelope": envelope, "remainder": remainder, "sharing": parts.sharing(view, turn)}
-        context |= {"find": find, "found": found_lines((envelope, remainder), find)}
-    is_part = request.headers.get("HX-Request") == "true"
-    template = "viewer/_prompt.html" if is_part else "viewer/prompt.html"
-    return framed(request, template, context, status=200 if turn is not None or is_part else 404)
-
-
-@staff_page(SEE, is_compressed=False)
-def raw(request: HttpRequest) -> HttpResponse:
-    """One part of a turn as recorded, byte for byte, to download."""
-    try:
-        key, part = turn_address(request), parts.Part(request.GET.get("part", "prompt"))
-    except (IdError, ValueError) as exc:
-        return _bad_address(request, exc)
-    turn = hands.find_turn(key)
-    _log_turn(request, AccessAction.DOWNLOAD, key, detail=part)
-    found = parts.raw_bytes(turn, part) if turn is not None else None
-    if turn is None or found is None:
-        return framed(request, "viewer/nothing.html", {"part": part, "key": key}, status=404)
-    if part is parts.Part.PROMPT and turn.record is not None and turn.record.prompt is not None:
-        return prompt_response(found, turn.record.prompt.sha256, turn.prompt_status)
-    return parts.download(found, f"{part}.{parts.SUFFIX[part]}")
-
-
-def _log_turn(request: HttpRequest, action: AccessAction, key: TurnKey, *, detail: str = "") -> None:
-    log_access(
-        action,
-        actor=actor_of_user(request.user),
-        hand=(key.table_id, key.hand_number),
-        agents=[key.agent_id],
-        action_index=key.action_index,
-        detail=detail,
-    )
-
-
-def _bad_address(request: HttpRequest, error: Exception) -> HttpResponse:
-    return framed(request, "viewer/bad_address.html", {"error": str(error)}, status=400)

@@ -12,9 +12,9 @@ from typing import Final
 # Control characters but newline and tab, direction and zero-width marks, fillers, variation selectors,
 # half surrogates, and the tag characters: whatever has no width of its own, or moves its neighbours.
 _INVISIBLE: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u08e2\u115f\u1160\u17b4\u17b5"
+    "([\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u08e2\u115f\u1160\u17b4\u17b5"
     "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0"
-    "\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff])\\1*"
 )
 
 
@@ -29,7 +29,7 @@ class Piece:
 
 def pieces(text: str | bytes) -> Iterator[Piece]:
     """Cut a text at its invisible characters. Bytes that are not UTF-8 show as ``\\xff``."""
-    shown = text if isinstance(text, str) else text.decode("utf-8", "backslashreplace")
+    shown = text if isinstance(text, str) else _decoded(text)
     end = 0
     for match in _INVISIBLE.finditer(shown):
         if match.start() > end:
@@ -40,9 +40,18 @@ def pieces(text: str | bytes) -> Iterator[Piece]:
         yield Piece(shown[end:])
 
 
-def _mark(character: str) -> Piece:
-    code = f"U+{ord(character):04X}"
-    return Piece(code, f"{code} {unicodedata.name(character, 'control character')}")
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "backslashreplace")
+
+
+def _mark(run: str) -> Piece:
+    """One mark for a run of the same character, with their number where they are several."""
+    code = f"U+{ord(run[0]):04X}"
+    times = f" ×{len(run):,}" if len(run) > 1 else ""
+    return Piece(f"{code}{times}", f"{code} {unicodedata.name(run[0], 'control character')}{times}")
 
 
 def plain(text: str | bytes) -> str:

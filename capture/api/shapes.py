@@ -158,7 +158,7 @@ def _record_json(record: TurnRecord | None) -> Json:
         "action": record.action,
         "amount": record.amount,
         "adjustments": [_adjustment_json(each) for each in record.adjustments],
-        "attempts": [_attempt_json(each) for each in record.attempts],
+        "attempts": [attempt_json(each) for each in record.attempts],
         "model": record.model,
         "provider": record.provider,
         "routing": record.routing,
@@ -192,7 +192,8 @@ def _adjustment_json(adjustment: Adjustment) -> Json:
     }
 
 
-def _attempt_json(attempt: Attempt) -> Json:
+def attempt_json(attempt: Attempt) -> Json:
+    """One call of a turn, as the API writes it."""
     return {
         "status": attempt.status,
         "latencyMs": attempt.latency_ms,

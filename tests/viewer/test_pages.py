@@ -233,17 +233,6 @@ def test_hostile_text_is_shown_as_text_in_every_field(buffer: Any, log_in: LogIn
     assert "U+202E" in markup
 
 
-def test_a_large_prompt_opens_with_its_beginning_and_a_way_to_the_whole(buffer: Any, log_in: LogIn) -> None:
-    play(seat(), 1, remainder="♠" * 3_000_000)
-    assert len(page(log_in)) < 40_000
-    query = urlencode({"tableId": TABLE, "handNumber": HAND, "agentId": "river-rat", "actionIndex": 1})
-    kim = log_in("kim")
-    first = kim.get(f"/agent-capture/prompt?{query}").content.decode()
-    assert len(first) < 300_000
-    assert "Shortened here" in first
-    assert kim.get(f"/agent-capture/prompt?{query}&whole=1").content.decode().count("♠") == 3_000_000
-
-
 def test_postgres_down_is_a_page_that_says_so(log_in: LogIn, monkeypatch: pytest.MonkeyPatch) -> None:
     from django.db import OperationalError
 

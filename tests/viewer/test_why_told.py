@@ -5,10 +5,8 @@ import time
 from typing import Any
 
 import pytest
-from django.template.loader import render_to_string
 
 from capture_sdk.freeze import pack
-from viewer.why.place import around
 from viewer.why.told import Told, ToldItem, told
 
 
@@ -155,21 +153,3 @@ def test_a_search_ends_in_time_and_says_what_it_left_out(name: str) -> None:
     assert time.monotonic() - started < 2
     assert item.not_looked_for >= 100
     assert len(item.values) + item.not_looked_for >= 600
-
-
-def test_a_place_marks_what_was_found_and_nothing_in_it_acts() -> None:
-    prompt = b"before <img src=x> \xe2\x80\xae after"
-    shown = render_to_string("viewer/why/_place.html", {"around": around(prompt, 7, 11)})
-    assert "<mark>&lt;img src=x&gt;</mark>" in shown
-    assert "U+202E" in shown
-    assert "<img" not in shown
-
-
-def test_a_place_is_shown_with_what_stands_around_it() -> None:
-    prompt = "é".encode() * 500 + b"\nPot 140" + "é".encode() * 500
-    found = around(prompt, 1_005, 3)
-    assert found is not None
-    assert (found.line, found.found) == (2, b"140")
-    assert found.before.decode().endswith("é\nPot ")
-    assert len(found.behind.decode()) in (200, 201)
-    assert around(prompt, 10_000, 3) is None

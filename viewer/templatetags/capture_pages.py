@@ -1,17 +1,18 @@
 """The few words the pages need of the template language."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from django import template
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.http import urlencode
 
 from capture.checking import Checked
+from capture.limits import FIND_COUNTED, SHOWN_AGENTS, SHOWN_VALUE
 from capture_sdk.records import TurnKey
 from viewer import visible as showing
 from viewer.addresses import hand_query as hand_address_query
-from viewer.lines import Numbered
-from viewer.lines import numbered as numbered_lines
 
 register = template.Library()
 
@@ -23,15 +24,30 @@ def visible(text: str | bytes) -> Iterable[showing.Piece]:
 
 
 @register.filter
-def numbered(text: str | bytes, wanted: str = "") -> Numbered:
-    """A recorded text line by line, what is looked for marked."""
-    return numbered_lines(text, wanted)
+def plain(value: object) -> str:
+    """A recorded name or value in one line, its invisible characters by their code points, shortened with its size."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str | bytes) else str(value)
+    if len(text) <= SHOWN_VALUE:
+        return showing.plain(text)
+    return f"{showing.plain(text[:SHOWN_VALUE])}… ({len(text):,} characters)"
 
 
 @register.filter
-def plain(value: object) -> str:
-    """A recorded name or value in one line, its invisible characters by their code points."""
-    return "" if value is None else showing.plain(value if isinstance(value, str | bytes) else str(value))
+def names(agents: Sequence[str]) -> str:
+    """The names of a hand's agents, the first of them where they are many."""
+    first = ", ".join(showing.plain(agent) for agent in agents[:SHOWN_AGENTS])
+    left = len(agents) - SHOWN_AGENTS
+    return f"{first} and {left:,} more" if left > 0 else first
+
+
+@register.filter
+def matches(count: int) -> str:
+    """How often something stands in a text, in words."""
+    if count > FIND_COUNTED:
+        return f"over {FIND_COUNTED:,} matches"
+    return "1 match" if count == 1 else f"{count:,} matches"
 
 
 _MOST_SHOWN: Final = 10**15  # what a float divides without an error, and a reader takes in
@@ -109,3 +125,11 @@ def turn_query(key: TurnKey, part: str = "") -> str:
     """The query string that names a turn, and a part of it."""
     where = {"agentId": key.agent_id, "actionIndex": str(key.action_index)} | ({"part": part} if part else {})
     return f"{hand_address_query(key.table_id, key.hand_number)}&{urlencode(where)}"
+
+
+@register.simple_tag
+def window_link(key: TurnKey, part: str, find: str, at: int) -> str:
+    """The attributes of a link to another window of a text, which takes this one's place."""
+    where = {"from": str(at)} | ({"find": find} if find else {})
+    address = f"{reverse('viewer:text')}?{turn_query(key, part)}&{urlencode(where)}"
+    return format_html('href="{0}" hx-get="{0}" hx-target="closest .window" hx-swap="outerHTML"', address)

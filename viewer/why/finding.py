@@ -29,13 +29,16 @@ class TooOften(Exception):
 class Place:
     """Where something stands in a prompt: bytes from its beginning, its length, and in what form; its line from 1.
 
-    ``anchor`` is that line's place on the prompt's page: ``E12`` in the envelope, ``R3`` in the remainder.
+    ``part`` is ``envelope`` or ``remainder``, ``part_offset`` the same place in it, and ``anchor`` the line's on that
+    part's page: ``E12`` in the envelope, ``R3`` in the remainder.
     """
 
     offset: int
     length: int
     how: How
     line: int = 0
+    part: str = ""
+    part_offset: int = 0
     anchor: str = ""
 
 

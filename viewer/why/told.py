@@ -154,7 +154,12 @@ def _placed(item: ToldItem, lines: Mapping[int, int], remainder_at: int) -> Told
             return value
         line = lines[value.place.offset]
         is_remainder = value.place.offset >= remainder_at
-        anchor = f"R{line - lines[remainder_at] + 1}" if is_remainder else f"E{line}"
-        return replace(value, place=replace(value.place, line=line, anchor=anchor))
+        if is_remainder:
+            anchor = f"R{line - lines[remainder_at] + 1}"
+            part, part_offset = "remainder", value.place.offset - remainder_at
+        else:
+            anchor, part, part_offset = f"E{line}", "envelope", value.place.offset
+        place = replace(value.place, line=line, part=part, part_offset=part_offset, anchor=anchor)
+        return replace(value, place=place)
 
     return replace(item, values=tuple(map(placed, item.values)))

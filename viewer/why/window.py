@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from capture.limits import DIFF_BYTES, DIFF_LINES
+from viewer.windows import whole_character
 
 CONTEXT: Final = 3  # unchanged lines shown around a change
 _AROUND: Final = 2_048  # bytes of them at most: a line may be a megabyte long
@@ -55,7 +56,7 @@ def _back(text: bytes, end: int) -> int:
     for step_back in (0, *[1] * CONTEXT):  # to the beginning of this line first, then line by line
         newline = text.rfind(b"\n", low, max(start - step_back, low))
         if newline < 0:
-            return _whole_character(text, low)
+            return whole_character(text, low)
         start = newline + 1
     return start
 
@@ -67,17 +68,9 @@ def _onward(text: bytes, start: int) -> int:
     for _ in range(CONTEXT + 1):
         newline = text.find(b"\n", end, high)
         if newline < 0:
-            return _whole_character(text, high) - start if high < len(text) else high - start
+            return whole_character(text, high) - start if high < len(text) else high - start
         end = newline + 1
     return end - start
-
-
-def _whole_character(text: bytes, place: int) -> int:
-    """The place itself, or the beginning of the next character when it lies within one."""
-    for ahead in range(4):
-        if place + ahead >= len(text) or text[place + ahead] & 0xC0 != 0x80:
-            return min(place + ahead, len(text))
-    return place
 
 
 def _lines(text: bytes) -> list[bytes]:

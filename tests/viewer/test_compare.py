@@ -75,7 +75,7 @@ def test_a_turn_of_another_hand_can_be_chosen_and_both_are_logged(buffer: Any, l
 def test_a_told_value_links_to_its_line_in_the_prompt(buffer: Any, log_in: LogIn) -> None:
     play_two()
     page = log_in("vera").get(address()).content.decode()
-    assert "&amp;part=remainder&amp;from=19&amp;bytes=3#R1" in page
+    assert "&amp;part=remainder&amp;from=4&amp;bytes=3#R1" in page  # the 200 of "Pot 200."
 
 
 def test_the_address_may_come_as_one_field_of_a_form(buffer: Any, log_in: LogIn) -> None:

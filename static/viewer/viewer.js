@@ -98,6 +98,10 @@
     if (document.hidden && event.target.classList.contains("newer")) event.preventDefault();
   });
   document.addEventListener("htmx:afterSwap", (event) => { if (event.target.id === "shown") arrived(); });
+  // A window of a long text took the place of the one whose link was pressed: reading, and the focus, go on in it.
+  document.addEventListener("htmx:load", (event) => {
+    if (event.target.classList.contains("window")) event.target.querySelector("pre")?.focus();
+  });
   document.addEventListener("htmx:historyRestore", arrived);
   document.body.append(live);
   document.querySelectorAll("details[data-remember]").forEach(remember);

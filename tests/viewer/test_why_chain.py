@@ -84,9 +84,9 @@ def test_the_last_of_several_is_the_one() -> None:
     "answer", ["{" * 1_000_000, '{"a":' * 500_000, "x" * 10_000_000, PARSED + '{"a":1,' * 100_000]
 )
 def test_hostile_answers_are_read_in_time(answer: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     said = chain(answer).said
     assert said is not None
     assert not said.is_action
     assert len(said.text) <= 200
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1

@@ -41,9 +41,9 @@ def test_nothing_and_nothing_have_no_stretch() -> None:
 
 
 def test_hostile_sequences_cost_no_more_than_the_bound() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     stretches("ab" * 2_000, "ba" * 1_000 + "b" * 2_000, most=400)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(

@@ -119,11 +119,11 @@ def test_a_tuple_is_no_list() -> None:
 def test_of_more_than_can_be_counted_it_says_at_least() -> None:
     before = {f"k{item}": list(range(100_000)) for item in range(5)}
     after = {f"k{item}": list(range(1, 100_001)) for item in range(5)}
-    started = time.monotonic()
+    started = time.process_time()
     found = compared(before, after)
     assert (found.total, found.is_counted, len(found.changes)) == (200_000, False, 200)
     assert compared(before, before | {"k0": []}).is_counted
-    assert time.monotonic() - started < 3
+    assert time.process_time() - started < 3
 
 
 def test_a_long_value_is_cut_with_its_size() -> None:

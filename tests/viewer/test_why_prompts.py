@@ -126,9 +126,9 @@ LARGE = {
 
 @pytest.mark.parametrize("name", LARGE)
 def test_any_prompts_are_compared_fast_and_in_few_rows(name: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     found = prompt_diff(*LARGE[name])
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
     assert 0 < len(found.rows) < 700
     assert all(len(span.text) <= 400 for row in found.rows for span in row.spans)
 

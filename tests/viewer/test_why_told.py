@@ -148,8 +148,8 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_search_ends_in_time_and_says_what_it_left_out(name: str) -> None:
     value, prompt = HOSTILE[name]
-    started = time.monotonic()
+    started = time.process_time()
     item = one(value, prompt)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
     assert item.not_looked_for >= 100
     assert len(item.values) + item.not_looked_for >= 600

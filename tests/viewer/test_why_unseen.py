@@ -197,6 +197,6 @@ def test_any_knowledge_is_read(knowledge: object) -> None:
 
 def test_a_hand_of_any_size_is_read_in_time() -> None:
     turns = [turn(SEATS[n % 3], n, {"log": [[n, place] for place in range(1_999)]}) for n in range(100)]
-    started = time.monotonic()
+    started = time.process_time()
     assert found(turns, 99) == ()
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2

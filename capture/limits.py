@@ -141,6 +141,25 @@ SHOWN_ITEMS: Final = 200
 # Agents of a hand that the list names.
 SHOWN_AGENTS: Final = 24
 
+# Turns that a search gives their text before it looks: a second of work at most; the rest is said to be left out.
+SEARCH_NOW_TURNS: Final = 100
+# Turns without text that are counted after it; beyond it the count says "at least".
+SEARCH_PENDING_COUNTED: Final = 1_000
+# Seconds for which Postgres looks: a common word in a million texts takes longer, and nobody waits for it.
+SEARCH_SECONDS: Final = 3.0
+# Texts a page of hits: each is read whole for its excerpt, a quarter of a megabyte at most.
+SEARCH_PAGE: Final = 20
+# Characters of an excerpt: three lines.
+SEARCH_EXCERPT: Final = 320
+# Words marked in an excerpt.
+SEARCH_MARKS: Final = 40
+# Newest hands that are looked through turn by turn.
+LIVE_HANDS: Final = 50
+# Turns that such a search shows.
+LIVE_TURNS: Final = 200
+# Seconds that it takes at most, one hand more or less: fifty hands of sixty turns take a second.
+LIVE_SECONDS: Final = 1.5
+
 # Seconds for which the prompts of a list's hands are hashed: what is left is said to be unchecked.
 CHECK_SECONDS: Final = 1.5
 

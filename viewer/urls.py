@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from viewer import compare, texts, views
+from viewer import compare, searching, texts, views
 
 app_name = "viewer"
 
@@ -15,6 +15,7 @@ urlpatterns = [
     path("prompt", texts.prompt, name="prompt"),
     path("text", texts.text, name="text"),
     path("raw", texts.raw, name="raw"),
+    path("search", searching.search, name="search"),
     path("compare", compare.compare, name="compare"),
     path("verdict", compare.verdict, name="verdict"),
     path("verdicts", compare.verdict_list, name="verdicts"),

@@ -24,7 +24,7 @@ _OF_ENVELOPE = AgentSearchText.objects.filter(env_hash=OuterRef("env_hash"))
 
 def pending() -> int:
     """How many pinned turns have no text yet."""
-    return _unindexed().count()
+    return unindexed().count()
 
 
 def index_pending(limit: int) -> int:
@@ -35,7 +35,7 @@ def index_pending(limit: int) -> int:
     """
     done = 0
     while (batch := min(limit - done, SEARCH_BATCH_TURNS)) > 0:
-        indexed = _index(_unindexed().order_by("-id")[:batch], anew=False)
+        indexed = _index(unindexed().order_by("-id")[:batch], anew=False)
         done += indexed
         if indexed < batch:
             _index_envelopes(limit)
@@ -57,7 +57,8 @@ def rebuild(*, on_turns: Callable[[int], object]) -> int:
     return done
 
 
-def _unindexed() -> QuerySet[AgentCallRecord]:
+def unindexed() -> QuerySet[AgentCallRecord]:
+    """Pinned turns that have no text yet."""
     return AgentCallRecord.objects.filter(~Exists(_OF_TURN))
 
 

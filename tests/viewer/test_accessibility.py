@@ -19,6 +19,7 @@ PAGES = {
     "hand": f"/agent-capture/hand?{HAND_QUERY}",
     "prompt": f"/agent-capture/prompt?{TURN_QUERY}&find=Pot",
     "compare": f"/agent-capture/compare?{HAND_QUERY}&agentId=river-rat&actionIndex=5",
+    "search": "/agent-capture/search?q=Pot&action=raise",
     "verdicts": "/agent-capture/verdicts",
     "bad address": "/agent-capture/hand?tableId=",
     "admin": "/admin/",

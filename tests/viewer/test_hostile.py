@@ -1,7 +1,7 @@
 """Whatever an agent recorded, on every page that shows it: nothing runs, nothing is fetched, copies are exact."""
 
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -49,6 +49,8 @@ def pages(hand: str, turn: str) -> list[str]:
         f"/agent-capture/hand?{hand}",
         f"/agent-capture/prompt?{turn}&find=alert",
         f"/agent-capture/compare?{turn}",
+        "/agent-capture/search?action=nothing",
+        f"/agent-capture/search?{urlencode({'agent': dict(parse_qsl(turn))['agentId']})}",
         "/agent-capture/verdicts",
     ]
 

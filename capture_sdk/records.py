@@ -127,6 +127,7 @@ class Charge:
     """One row of the inference ledger: a real turn or a fallback, tokens summed over its attempts.
 
     Unknown tokens and costs are None, never 0. ``cost_micros`` counts millionths of the currency.
+    ``latency_ms`` is the wait for the model, whole milliseconds, all attempts together.
     ``action`` and ``amount`` are what the agent took, also on a fallback.
     """
 
@@ -141,6 +142,7 @@ class Charge:
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
     cost_micros: int | None = None
+    latency_ms: int | None = None
     attempts: int = 1
     is_fallback: bool = False
     fallback_reason: str | None = None

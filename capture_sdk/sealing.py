@@ -15,6 +15,7 @@ from capture_sdk.redact.redactor import Redactor
 from capture_sdk.splitting import Splitter, split_at
 from capture_sdk.turns import Text, Turn
 from capture_sdk.usage import total
+from capture_sdk.wire import LATENCY_MS_MAX
 
 
 def seal(
@@ -87,6 +88,7 @@ def charge_of(turn: Turn, **changes: object) -> Charge:
         "output_tokens": tokens.output,
         "reasoning_tokens": tokens.reasoning,
         "cost_micros": turn.cost_micros,
+        "latency_ms": _waited(turn),
         "attempts": len(turn.calls),
         "is_fallback": turn.is_fallback,
         "fallback_reason": labels["fallback_reason"],
@@ -97,6 +99,17 @@ def charge_of(turn: Turn, **changes: object) -> Charge:
         "usage": None if turn.usage is None else redactor.frozen(turn.usage, "usage"),
     }
     return Charge(**(fields | changes))
+
+
+def _waited(turn: Turn) -> int | None:
+    """Whole milliseconds that all calls took together; None where one is not known, or no ledger could hold it."""
+    waited = 0.0
+    for _, said, *_ in turn.calls:
+        wait = scalar(said)  # which an agent may have made of anything at all
+        if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= LATENCY_MS_MAX:
+            return None
+        waited += wait
+    return round(waited) if turn.calls and waited <= LATENCY_MS_MAX else None
 
 
 def _redactor(turn: Turn) -> Redactor:

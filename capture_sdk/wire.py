@@ -30,6 +30,7 @@ CHARGE_NUMBER_MAX: Final = (
     10**12
 )  # tokens, or millionths of the currency: nine million still add up within 64 bits
 ATTEMPTS_MAX: Final = 2**31 - 1  # what the ledger's column holds
+LATENCY_MS_MAX: Final = 2**31 - 1  # 24 days, and what the column holds
 _KEY: Final = ("tableId", "handNumber", "agentId", "actionIndex")
 
 
@@ -94,6 +95,8 @@ def checked_figures(charge: Charge) -> None:
         if getattr(charge, name) is not None:
             checked_number(_CHARGE_FIELDS[name], getattr(charge, name))
     checked_number("attempts", charge.attempts, most=ATTEMPTS_MAX)
+    if charge.latency_ms is not None:
+        checked_number("latencyMs", charge.latency_ms, most=LATENCY_MS_MAX)
     if charge.charged_at.tzinfo is None:
         raise RecordError(
             f"chargedAt is {charge.charged_at}, which names no offset: give a time with its zone"
@@ -133,6 +136,8 @@ def _checked(name: str, camel: str, value: Any) -> Any:
         wanted = (bool,)
     elif name == "attempts":
         return min(checked_index(camel, value), ATTEMPTS_MAX)
+    elif name == "latency_ms":
+        return checked_number(camel, value, most=LATENCY_MS_MAX)
     elif name in _NUMBERS:
         return checked_number(camel, value)
     else:

@@ -83,6 +83,7 @@ def charge_json(charge: Charge) -> Json:
         },
         "usage": _thawed(charge.usage),
         "costMicros": charge.cost_micros,
+        "latencyMs": charge.latency_ms,
         "chargedAt": time_json(charge.charged_at),
     }
 

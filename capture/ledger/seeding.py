@@ -22,14 +22,15 @@ PER_HAND: Final = 25
 _CHARGES: Final = """
 INSERT INTO agent_inference_charges
     (table_id, hand_number, agent_id, action_index, agent_version_id, model, provider,
-     input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_micros, attempts,
+     input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_micros, latency_ms, attempts,
      is_fallback, fallback_reason, is_clamped, is_redacted, action, amount, charged_at)
 SELECT table_id, hand_number, 'seed-agent-' || place %% 6, place, 'v' || 1 + hand / 4000 %% 40,
        (ARRAY['model-large', 'model-small', 'model-fast'])[1 + place %% 6 %% 3],
        (ARRAY['provider-a', 'provider-b'])[1 + place %% 6 %% 3 %% 2],
        CASE WHEN NOT falls_back THEN 3500 + dice * 15 END, CASE WHEN NOT falls_back THEN 2800 END,
        CASE WHEN NOT falls_back THEN 150 + dice END, CASE WHEN NOT falls_back AND dice < 50 THEN dice * 20 END,
-       CASE WHEN NOT falls_back THEN 900 + dice * 83 END, CASE WHEN falls_back THEN 3 ELSE 1 END,
+       CASE WHEN NOT falls_back THEN 900 + dice * 83 END, CASE WHEN falls_back THEN 9000 ELSE 600 + dice * 31 END,
+       CASE WHEN falls_back THEN 3 ELSE 1 END,
        falls_back, CASE WHEN falls_back THEN (ARRAY['timeout', 'error', 'unusable'])[1 + dice %% 3] END,
        dice = 50, dice = 70,
        CASE WHEN falls_back THEN 'fold' ELSE (ARRAY['call', 'raise', 'fold', 'check'])[1 + dice %% 4] END,

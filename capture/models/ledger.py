@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.indexes import BrinIndex, GinIndex
 from django.db import models
 from django.db.models import ExpressionWrapper, Q
 
@@ -15,7 +15,8 @@ from capture.limits import ID_LENGTH
 class AgentInferenceCharge(models.Model):
     """One row of the ledger: a turn's inference, real or fallback. Unknown tokens and costs are null.
 
-    ``cost_micros`` counts millionths of the currency. ``amount`` is the JSON form of the amount as the
+    ``cost_micros`` counts millionths of the currency, ``latency_ms`` the wait for the model, all attempts together;
+    it is null too in rows from before it was kept. ``amount`` is the JSON form of the amount as the
     agent took it, so that a fraction or a very large number stays what it was. ``usage`` is the
     provider's own usage object, frozen.
     """
@@ -42,6 +43,7 @@ class AgentInferenceCharge(models.Model):
     amount = models.TextField(null=True, blank=True)
     usage = models.BinaryField(null=True, blank=True)
     charged_at = models.DateTimeField()
+    latency_ms = models.IntegerField(null=True, blank=True)
 
     class Meta:
         db_table = "agent_inference_charges"
@@ -51,6 +53,16 @@ class AgentInferenceCharge(models.Model):
             models.UniqueConstraint(
                 fields=["table_id", "hand_number", "agent_id", "action_index"],
                 name="agent_inference_charges_turn",
+            ),
+        ]
+        # Charges are written about in the order of their times: a few pages say where a day's rows stand. Several
+        # spans a range, since hands that are imported bring old times among new ones.
+        indexes: ClassVar = [
+            BrinIndex(
+                fields=["charged_at"],
+                opclasses=["timestamptz_minmax_multi_ops"],
+                name="agent_inference_charges_time",
+                autosummarize=True,
             ),
         ]
 

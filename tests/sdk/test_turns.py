@@ -148,6 +148,21 @@ def test_failed_attempts_of_a_turn_are_listed_and_paid_for() -> None:
     assert (turn.charge().input_tokens, turn.charge().output_tokens, turn.charge().attempts) == (200, 25, 3)
 
 
+@pytest.mark.parametrize(
+    ("waits", "together"),
+    [([12.4, 1_900.0], 1_912), ([12.0, None], None), ([float("nan")], None), ([-1], None), (["1"], None)],
+)
+def test_the_waits_of_all_calls_add_up_and_nonsense_is_unknown(
+    waits: list[Any], together: int | None
+) -> None:
+    client, _ = memory_client()
+    with Seat(client).turn(1) as turn:
+        for wait in waits[:-1]:
+            turn.attempt("500", latency_ms=wait)
+        turn.response("ok", latency_ms=waits[-1])
+    assert turn.charge().latency_ms == together
+
+
 def test_an_exception_is_the_agents_own_and_its_name_is_recorded() -> None:
     client, transport = memory_client()
     at = Seat(client)

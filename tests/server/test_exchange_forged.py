@@ -91,6 +91,7 @@ STRANGE_CHARGES: list[Content] = [
     {"amount": []},
     {"chargedAt": "0001-01-01T00:00:00+23:59"},
     {"costMicros": 2**63},
+    {"latencyMs": 2**31},
     {"odd\x1b[2J\n" + "x" * 1_000: 1},
     {"model": 5},
 ]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from capture.ledger import Rebuilt, rebuild_hands, record_charges
+from capture.ledger import Rebuilt, charges_of_hand, rebuild_hands, record_charges
 from capture.limits import CHARGE_NUMBER
 from capture.models import AgentHand, AgentInferenceCharge
 from capture_sdk import RecordError
-from capture_sdk.wire import charge_from_json, charge_json
+from capture_sdk.wire import LATENCY_MS_MAX, charge_from_json, charge_json
 from tests.charges import NOW, charge
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +52,23 @@ def test_a_cost_that_is_no_integer_is_refused(value: object) -> None:
 def test_a_number_of_attempts_that_is_none_is_refused(value: object) -> None:
     with pytest.raises(RecordError, match="attempts"):
         record_charges([charge(1, attempts=value)])
+
+
+@pytest.mark.parametrize("value", [LATENCY_MS_MAX + 1, -1, True, 1.5])
+def test_a_latency_that_is_none_is_refused(value: object) -> None:
+    with pytest.raises(RecordError, match=f"latencyMs is .* {LATENCY_MS_MAX}"):
+        record_charges([charge(1, latency_ms=value)])
+    with pytest.raises(RecordError, match=f"latencyMs is .* {LATENCY_MS_MAX}"):
+        charge_from_json(charge_json(charge(1)) | {"latencyMs": value})
+
+
+def test_a_latency_comes_back_and_older_charges_have_none() -> None:
+    older = charge_json(charge(1))
+    del older["latencyMs"]
+    newer = charge_json(charge(2, latency_ms=LATENCY_MS_MAX))
+    record_charges([charge_from_json(older), charge_from_json(newer)])
+    kept = charges_of_hand("t", 1, agent_id=None)
+    assert [each.latency_ms for each in kept] == [None, LATENCY_MS_MAX]
 
 
 def test_a_time_without_its_zone_is_refused() -> None:

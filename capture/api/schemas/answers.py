@@ -99,6 +99,7 @@ _FALLBACK: Final = closed(
     tokens=ref("Tokens"),
     usage=anything("The provider's own usage object. Null: not captured."),
     costMicros=or_null(INTEGER),
+    latencyMs=or_null(COUNT, "The wait for the model, all attempts together."),
     chargedAt=TIME,
 )
 

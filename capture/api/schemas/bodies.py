@@ -16,6 +16,7 @@ from capture.api.schemas.words import (
     ref,
 )
 from capture.limits import BATCH_ITEMS, CHARGE_NUMBER
+from capture_sdk.wire import LATENCY_MS_MAX
 
 _FLAG: Final = or_null(BOOLEAN, "False unless given.")
 
@@ -37,6 +38,7 @@ _TEXT: Final[Schema] = {
     "anyOf": [STRING, closed("Bytes that are no text.", **{"$bytes": BASE64}), {"type": "null"}]
 }
 _NUMBER: Final[Schema] = {"type": "integer", "minimum": 0, "maximum": CHARGE_NUMBER}
+_LATENCY: Final[Schema] = {"type": "integer", "minimum": 0, "maximum": LATENCY_MS_MAX}
 _MESSAGES: Final = or_null(listed(anything("A message.")))
 _PLAIN: Final[dict[str, Schema]] = {
     "prompt": anything("The whole: text, bytes, or a list of messages. Instead: envelope, or envHash."),
@@ -84,6 +86,9 @@ _KNOWN: Final[dict[str, Schema]] = {
     "provider": or_null(STRING),
     **dict.fromkeys(_TOKENS, or_null(_NUMBER)),
     "costMicros": or_null(_NUMBER, "Millionths of the currency."),
+    "latencyMs": or_null(
+        _LATENCY, "Whole milliseconds that the model was waited for, all attempts together."
+    ),
     "attempts": or_null(INDEX_SCHEMA, "Calls to the model; 1 unless given."),
     "isFallback": _FLAG,
     "fallbackReason": or_null(STRING),

@@ -160,6 +160,13 @@ LIVE_TURNS: Final = 200
 # Seconds that it takes at most, one hand more or less: fifty hands of sixty turns take a second.
 LIVE_SECONDS: Final = 1.5
 
+# Seconds for which Postgres adds up the ledger for the charts: two million charges.
+CHART_SECONDS: Final = 5.0
+# Lines of one chart: more cannot be told apart, by whatever colour, dash and mark.
+CHART_SERIES: Final = 12
+# MiB in which their waits are sorted before that goes to disk: a million charges.
+CHART_SORT_MIB: Final = 64
+
 # Seconds for which the prompts of a list's hands are hashed: what is left is said to be unchecked.
 CHECK_SECONDS: Final = 1.5
 

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from capture.charts import By, Span, read_chart
 from capture.ledger import charges_of_hand, hands, rebuild_hands
 from capture.models import AgentHand
 from capture.recent import HandFilter, StandsOut, recent_hands
@@ -70,6 +71,13 @@ def steps(read: Callable[[], object]) -> list[dict[str, Any]]:
 def test_the_charges_of_a_hand_are_found_by_their_key(agent_id: str | None) -> None:
     plan = steps(lambda: charges_of_hand("table-10", 150, agent_id=agent_id))
     assert {step.get("Index Name") for step in plan} - {None} == {"agent_inference_charges_turn"}
+    assert all(step["Node Type"] != "Seq Scan" for step in plan)
+
+
+@pytest.mark.parametrize("agent_id", [None, "agent-150"])
+def test_the_charts_find_charges_by_their_time(agent_id: str | None) -> None:
+    plan = steps(lambda: read_chart(Span.DAY, By.VERSION, agent_id=agent_id))
+    assert "agent_inference_charges_time" in {step.get("Index Name") for step in plan}
     assert all(step["Node Type"] != "Seq Scan" for step in plan)
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from viewer import compare, searching, texts, views
+from viewer import charting, compare, searching, texts, views
 
 app_name = "viewer"
 
@@ -17,6 +17,7 @@ urlpatterns = [
     path("raw", texts.raw, name="raw"),
     path("search", searching.search, name="search"),
     path("compare", compare.compare, name="compare"),
+    path("charts", charting.charts, name="charts"),
     path("verdict", compare.verdict, name="verdict"),
     path("verdicts", compare.verdict_list, name="verdicts"),
 ]

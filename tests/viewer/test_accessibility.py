@@ -20,6 +20,7 @@ PAGES = {
     "prompt": f"/agent-capture/prompt?{TURN_QUERY}&find=Pot",
     "compare": f"/agent-capture/compare?{HAND_QUERY}&agentId=river-rat&actionIndex=5",
     "search": "/agent-capture/search?q=Pot&action=raise",
+    "charts": "/agent-capture/charts?by=version",
     "verdicts": "/agent-capture/verdicts",
     "bad address": "/agent-capture/hand?tableId=",
     "admin": "/admin/",

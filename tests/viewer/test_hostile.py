@@ -51,6 +51,7 @@ def pages(hand: str, turn: str) -> list[str]:
         f"/agent-capture/compare?{turn}",
         "/agent-capture/search?action=nothing",
         f"/agent-capture/search?{urlencode({'agent': dict(parse_qsl(turn))['agentId']})}",
+        "/agent-capture/charts?by=version",
         "/agent-capture/verdicts",
     ]
 

@@ -27,6 +27,7 @@ class EventKind(StrEnum):
 
     RUN_STARTED = "run.started"
     RUN_RESUMED = "run.resumed"
+    RUN_LEFT = "run.left"
     RUN_FINISHED = "run.finished"
     EVENT = "event"
     CHECKPOINT = "checkpoint"

@@ -35,7 +35,12 @@ COLOUR = (
 def played() -> None:
     """Two agents, of which one says what its calls cost and how long they took."""
     now = timezone.now()
-    told: dict[str, Any] = {"cost_micros": 4_100, "latency_ms": 1_900, "input_tokens": 812, "output_tokens": 40}
+    told: dict[str, Any] = {
+        "cost_micros": 4_100,
+        "latency_ms": 1_900,
+        "input_tokens": 812,
+        "output_tokens": 40,
+    }
     record_charges(
         [
             charge(1, "rat", charged_at=now, agent_version_id="v12", is_clamped=True, **told),

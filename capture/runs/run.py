@@ -50,7 +50,7 @@ class RunHead:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Events of one writer that did not arrive: sequence numbers from ``first`` to ``last``, and what it says it lost."""
+    """Events of one writer that did not arrive: its sequence numbers from ``first`` to ``last``."""
 
     writer: str
     first: int

@@ -5,12 +5,13 @@ from typing import Self
 
 from capture_sdk import config as configuration
 from capture_sdk.config import Config
-from capture_sdk.delivery import Delivery, FlushResult, Stats
+from capture_sdk.delivery import FlushResult, Stats
 from capture_sdk.errors import ConfigError
 from capture_sdk.ledger import HttpLedger, Ledger
 from capture_sdk.records import Charge
 from capture_sdk.transports import Transport
 from capture_sdk.transports.off import OffTransport
+from capture_sdk.turn_delivery import TurnDelivery
 from capture_sdk.turns import Door, Turn
 
 
@@ -34,7 +35,7 @@ class Client:
         if config is not None and options:
             raise ConfigError(f"give a Config or options, not both: {', '.join(options)}")
         self._config = config if config is not None else Config.of(**options)
-        self._delivery = Delivery(transport or _transport(self._config), self._config)
+        self._delivery = TurnDelivery(transport or _transport(self._config), self._config)
         self._ledger = ledger or (HttpLedger(self._config) if self._config.base_url else None)
 
     @classmethod

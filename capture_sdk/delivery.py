@@ -86,7 +86,8 @@ class Delivery(Generic[Item, Packed]):
 
     def _begin(self) -> None:
         """The state of one process; a forked child begins anew and leaves the parent's items to it."""
-        self._lock = threading.Lock()
+        # Entered again where a signal, or an object that is thrown away, records within the agent's own append.
+        self._lock = threading.RLock()
         self._settled = threading.Condition(self._lock)
         self._queue: deque[tuple[Item, int]] = deque()
         self._held_bytes = 0  # of the queue, and of the batch that is under way

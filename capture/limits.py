@@ -140,6 +140,14 @@ SHOWN_ITEM: Final = 8_192
 SHOWN_ITEMS: Final = 200
 # Agents of a hand that the list names.
 SHOWN_AGENTS: Final = 24
+# Rows of a run's timeline a page: a minute's reading, and a page of some hundred kilobytes.
+RUN_ROWS: Final = 100
+# Characters of a value in a run's timeline that are shown; its own page has all of it.
+RUN_SHOWN_VALUE: Final = 600
+# Fields of an event, and artifacts of a field, that its row shows: no kind of ours has more than eight.
+RUN_SHOWN_FIELDS: Final = 12
+# Bytes of JSON that are laid out for reading: half a second of work; a longer text is read as it was recorded.
+RUN_LAYOUT_BYTES: Final = MIB
 
 # Turns that a search gives their text before it looks: a second of work at most; the rest is said to be left out.
 SEARCH_NOW_TURNS: Final = 100

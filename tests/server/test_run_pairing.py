@@ -114,9 +114,9 @@ def test_a_name_never_pairs(run: Writing) -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"callId": ""}])
-def test_an_empty_call_id_names_nothing(run: Writing, fields: dict[str, object]) -> None:
+def test_an_empty_call_id_names_nothing(run: Writing, fields: dict[str, str]) -> None:
     run.propose(callId="")
-    run.execute(**fields)
+    run.emit(EventKind.TOOL_STARTED, fields)
     assert len(pair(run.events).unproposed) == 1
 
 

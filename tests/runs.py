@@ -54,6 +54,7 @@ def parcel(event: RunEvent, artifacts: Iterable[Artifact] = (), *, known: bool =
     blobs = tuple(
         Blob(artifact_key(sha), sha, None if known or sha not in given else frame(given[sha]))
         for sha in dict.fromkeys(ref["$artifact"] for ref in artifact_refs(event.fields))
+        if len(sha) == 64
     )
     return EventParcel(event.run, event.event_id, event.kind, encode_event(event), blobs)
 

@@ -3,7 +3,7 @@
 A run's key is one hash: each event under its id, as its arrival number (8 bytes) and its encoded bytes, beside the
 run's head, whose fields begin with NUL, as no id can:
 
-    \\0events                  the last arrival number; the first is the second of the run's beginning, times 2**20, so
+    \\0events                  the last arrival number; the first follows the ms of the run's beginning times 1,024, so
                               that a run which expired and begins again goes on counting upwards
     \\0began  \\0at             when the first and the last event arrived, in the store's ms
     \\0count:{kind}            events of this kind
@@ -27,9 +27,10 @@ from capture_sdk.transports import EventParcel
 # The answer is the artifacts that must be renewed before KEYS[1] can be.
 ADD_EVENTS: Final = r"""
 local time = redis.call('TIME')
-local ms = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local ms = string.format('%.0f', now)
 local ttl, slack = tonumber(ARGV[1]), tonumber(ARGV[2])
-local place = tonumber(redis.call('HGET', KEYS[1], '\0events') or time[1] * 1048576)
+local place = tonumber(redis.call('HGET', KEYS[1], '\0events') or now * 1024)
 local before, i = place, 3
 while ARGV[i] do
   local id, kind, mark, event, count = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4])
@@ -74,6 +75,7 @@ return 1
 # A command, and the places in the batch of the parcels that fail when it does.
 Command = tuple[tuple[object, ...], tuple[int, ...]]
 
+ARRIVALS_PER_MS: Final = 1_024  # as many as the script counts: a place in a run stays below 2**53
 _WEEK_MS: Final = 7 * 86_400_000
 _SLACK_MS: Final = 600_000  # a run of a day's time is renewed six times an hour at most
 _MARKS: Final = {
@@ -121,7 +123,8 @@ def renewals_of(run: RunKey, artifacts: Iterable[bytes], renew: str, ttl_ms: int
 
 def _values(parcel: EventParcel) -> tuple[object, ...]:
     hashes = tuple(dict.fromkeys(blob.hash for blob in parcel.artifacts))
-    return parcel.event_id, parcel.kind, _mark(parcel), parcel.event, len(hashes), *hashes
+    kind = parcel.kind.encode("utf-8", "surrogatepass")
+    return parcel.event_id, kind, _mark(parcel), parcel.event, len(hashes), *hashes
 
 
 def _mark(parcel: EventParcel) -> str:

@@ -239,3 +239,8 @@ INVENTORY_ITEMS: Final = 10_000
 INVENTORY_BYTES: Final = 32 * MIB
 # Characters of an item that its list shows; the request has all of it.
 INVENTORY_PREVIEW: Final = 200
+
+# Events that one line of a quality report names; all are counted.
+REPORT_EVENTS: Final = 1_000
+# Events that one reason about a branch point names; all are counted.
+BRANCH_EVENTS: Final = 20

@@ -12,6 +12,10 @@ from capture_sdk.freeze import jsonable
 
 _PLAIN: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 _TOOL: Final = re.compile(r"(?!\d+\Z)[A-Za-z0-9_.:/-]{1,128}")
+_SCHEMAS: Final = frozenset({"parameters", "input_schema", "inputSchema", "schema"}) | {
+    "parametersJsonSchema",
+    "parameters_json_schema",
+}
 
 
 class Kind(StrEnum):
@@ -43,7 +47,10 @@ class Visibility(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One value of a request. ``alias`` is its path by position where ``path`` has a name; ``note`` what is odd."""
+    """One value of a request. ``alias`` is its path by position where ``path`` has a name; ``note`` what is odd.
+
+    ``lacks`` are the parts of a tool's definition that are not there.
+    """
 
     path: str
     value: Any
@@ -53,6 +60,7 @@ class Found:
     name: str | None = None
     alias: str | None = None
     note: str | None = None
+    lacks: tuple[str, ...] = ()
 
 
 Finds = Iterator[Found]
@@ -87,17 +95,24 @@ def tools(path: str, defined: Sequence[Any]) -> Finds:
     times = Counter(names)
     for number, (tool, name) in enumerate(zip(defined, names, strict=True)):
         position = child(path, number)
-        named = name is not None and times[name] == 1 and _TOOL.fullmatch(name)
-        yield Found(
-            f"{path}[{name}]" if named else position, tool, Kind.TOOL_DEFINITION, name=name, alias=position
-        )
+        is_named = name is not None and times[name] == 1 and _TOOL.fullmatch(name)
+        at = f"{path}[{name}]" if is_named else position
+        yield Found(at, tool, Kind.TOOL_DEFINITION, name=name, alias=position, lacks=tool_lacks(tool))
 
 
 def tool_name(tool: object) -> str | None:
     """The name in a tool's definition, in any of the formats."""
+    return next((str(held["name"]) for held in _definitions(tool) if isinstance(held.get("name"), str)), None)
+
+
+def tool_lacks(tool: object) -> tuple[str, ...]:
+    """Which of description and schema a tool's definition does not have. An empty one is there."""
+    there = {key for held in _definitions(tool) for key in held}
+    lacks = () if "description" in there else ("description",)
+    return lacks if there & _SCHEMAS else (*lacks, "schema")
+
+
+def _definitions(tool: object) -> list[dict[str, Any]]:
     if not isinstance(tool, dict):
-        return None
-    for held in (tool, tool.get("function"), tool.get("toolSpec")):
-        if isinstance(held, dict) and isinstance(held.get("name"), str):
-            return str(held["name"])
-    return None
+        return []
+    return [held for held in (tool, tool.get("function"), tool.get("toolSpec")) if isinstance(held, dict)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from capture.limits import INVENTORY_PREVIEW
-from capture.runs.inventory.found import Found, Kind, Visibility, exact_text
+from capture.runs.inventory.found import Found, Kind, Visibility, exact_text, tool_lacks, tool_name
 from capture.runs.pairing import Moment
 from capture_sdk.runs.records import ARTIFACT
 
@@ -24,7 +24,8 @@ class Item:
 
     ``bytes`` are those of its exact text in UTF-8, of which ``sha256`` is; None where an annotation gives no value.
     ``tokens_estimated`` is a quarter of them, rounded up: an estimate, never a count; None for what is no text.
-    ``artifact`` has the request, ``annotations`` are the event ids of what was said of it, ``note`` what is odd.
+    ``artifact`` has the request, ``annotations`` are the event ids of what was said of it, ``note`` what is odd,
+    ``lacks`` which of description and schema a tool's definition does not have.
     """
 
     path: str
@@ -41,6 +42,7 @@ class Item:
     provenance: str | None = None
     annotations: tuple[str, ...] = ()
     note: str | None = None
+    lacks: tuple[str, ...] = ()
 
 
 def item_of(found: Found, *, call: str | None, artifact: str | None) -> Item:
@@ -59,6 +61,7 @@ def item_of(found: Found, *, call: str | None, artifact: str | None) -> Item:
         call=call,
         artifact=artifact,
         note=found.note,
+        lacks=found.lacks,
     )
 
 
@@ -96,11 +99,12 @@ def item_of_annotation(annotation: Moment) -> Item:
     has_value = fields.get("value") is not None
     size, sha256, preview = _measured(fields["value"]) if has_value else (None, None, "")
     kind = annotation.text("kind") or "annotation"
+    tool = fields.get("value") if kind == Kind.TOOL_DEFINITION else None
     return Item(
         path=annotation.text("path") or "",
         kind=kind,
         role=None,
-        name=None,
+        name=tool_name(tool),
         bytes=size,
         tokens_estimated=None if size is None else _tokens(kind, size),
         sha256=sha256,
@@ -110,6 +114,7 @@ def item_of_annotation(annotation: Moment) -> Item:
         provenance=_provenance(fields),
         annotations=(annotation.event_id,),
         note=_ALONE,
+        lacks=tool_lacks(tool) if tool is not None else (),
     )
 
 

@@ -47,6 +47,19 @@ BUFFER_CHUNK_TURNS: Final = 100
 # Bytes of an envelope: a frame that grows beyond this is not ours.
 ENVELOPE_BYTES: Final = 64 * MIB
 
+# Fields of a run that the buffer gives at a time: bounds one reply to a few megabytes.
+RUN_CHUNK_FIELDS: Final = 1_000
+# Artifacts a pipeline: most are a few kilobytes, and the largest go nearly alone.
+RUN_CHUNK_ARTIFACTS: Final = 20
+# Rows an INSERT of a kept run: events of a kilobyte or two.
+RUN_CHUNK_ROWS: Final = 1_000
+# Runs a page: each costs a reading of its head.
+RUN_PAGE: Final = 200
+# Agents whose runs in the buffer are looked through where no agent is named: a reading of their lists each.
+RUN_LIST_AGENTS: Final = 200
+# Runs that a page is looked for one by one: some tenths of a second.
+RUN_LIST_LOOKED: Final = 2_000
+
 # Tokens, or millionths of the currency, of one charge: sums of millions of the largest stay within 64 bits.
 CHARGE_NUMBER: Final = CHARGE_NUMBER_MAX
 # Rows an INSERT: keeps one statement under a few hundred kilobytes.
@@ -140,6 +153,14 @@ SHOWN_ITEM: Final = 8_192
 SHOWN_ITEMS: Final = 200
 # Agents of a hand that the list names.
 SHOWN_AGENTS: Final = 24
+# Rows of a run's timeline a page: a minute's reading, and a page of some hundred kilobytes.
+RUN_ROWS: Final = 100
+# Characters of a value in a run's timeline that are shown; its own page has all of it.
+RUN_SHOWN_VALUE: Final = 600
+# Fields of an event, and artifacts of a field, that its row shows: no kind of ours has more than eight.
+RUN_SHOWN_FIELDS: Final = 12
+# Bytes of JSON that are laid out for reading: half a second of work; a longer text is read as it was recorded.
+RUN_LAYOUT_BYTES: Final = MIB
 
 # Turns that a search gives their text before it looks: a second of work at most; the rest is said to be left out.
 SEARCH_NOW_TURNS: Final = 100

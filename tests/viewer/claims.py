@@ -29,18 +29,33 @@ def a_claim(request: str = REQUEST, *, status: str | None = "ok") -> tuple[Writi
     call = writing.call(request=artifact_ref(asked))
     writing.emit(
         EventKind.CONTEXT_ANNOTATED,
-        {"kind": "retrieval", "path": "messages[1]", "provenance": "the policy", "visibility": "model", "call": call},
+        {
+            "kind": "retrieval",
+            "path": "messages[1]",
+            "provenance": "the policy",
+            "visibility": "model",
+            "call": call,
+        },
     )
     writing.called(call, output=artifact_ref(answer), usage={"prompt_tokens": 812, "completion_tokens": 40})
-    paid, denied = writing.propose("pay", call=call, arguments={"euro": 120}), writing.propose("close", call=call)
+    paid, denied = (
+        writing.propose("pay", call=call, arguments={"euro": 120}),
+        writing.propose("close", call=call),
+    )
     writing.propose("forget", call=call)
     writing.deny(denied)
     writing.checkpoint("before-tool")
     execution = writing.execute("pay", proposal=paid, sideEffect="irreversible", arguments={"euro": 120})
     inner = writing.emit(
-        EventKind.MODEL_CALL_STARTED, {"provider": "openai", "model": "small", "operation": "chat"}, parent=execution
+        EventKind.MODEL_CALL_STARTED,
+        {"provider": "openai", "model": "small", "operation": "chat"},
+        parent=execution,
     )
-    told = {"call": inner, "status": "incomplete", "stream": {"chunks": 3, "times": [1, 2, 3], "isComplete": False}}
+    told = {
+        "call": inner,
+        "status": "incomplete",
+        "stream": {"chunks": 3, "times": [1, 2, 3], "isComplete": False},
+    }
     writing.emit(EventKind.MODEL_CALL_FINISHED, told, parent=execution)
     writing.executed(execution, output={"paid": True})
     alone = writing.execute("look_up")

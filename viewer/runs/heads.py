@@ -32,7 +32,9 @@ def completeness(run: Run) -> str:
         parts.append(f"{absent:,} that did not arrive")
     if run.gaps:
         parts.append(_count(len(run.gaps), "gap"))
-    parts += [f"{count:,} losses told ({reason.replace('_', ' ')})" for reason, count in (run.losses or {}).items()]
+    parts += [
+        f"{count:,} losses told ({reason.replace('_', ' ')})" for reason, count in (run.losses or {}).items()
+    ]
     if run.damaged:
         parts.append(f"{_count(len(run.damaged), 'event')} damaged and not shown")
     if not (run.gaps or run.losses or run.damaged):
@@ -42,7 +44,9 @@ def completeness(run: Run) -> str:
 
 def tokens(paired: Paired) -> TokenCounts:
     """What the providers counted for all model calls; None where no call says."""
-    return total(token_counts(each.finish.fields.get("usage")) for each in paired.calls if each.finish is not None)
+    return total(
+        token_counts(each.finish.fields.get("usage")) for each in paired.calls if each.finish is not None
+    )
 
 
 def stands_out(paired: Paired) -> list[Standout]:

@@ -8,8 +8,9 @@ from django.utils import timezone
 from django.utils.http import urlencode
 
 from capture.auth import SEE
-from capture.runs.listing import RunFilter, list_runs
+from capture.runs.listing import list_runs
 from capture.runs.run import RunHead, RunState, RunStatus
+from capture.runs.wanted import RunFilter
 from capture_sdk.errors import IdError
 from capture_sdk.keys import checked_id
 from capture_sdk.runs.records import EventKind

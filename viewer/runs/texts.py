@@ -53,7 +53,9 @@ def artifact(request: HttpRequest) -> HttpResponse:
         is_part = request.headers.get("HX-Request") == "true"
         name = "viewer/runs/_not_there.html" if is_part else "viewer/runs/not_there.html"
         return framed(request, name, context, status=200 if is_part else 404)
-    return _text(request, found, reverse("viewer:run_artifact"), wanted.query, context | {"label": "Artifact"})
+    return _text(
+        request, found, reverse("viewer:run_artifact"), wanted.query, context | {"label": "Artifact"}
+    )
 
 
 @staff_page(SEE, is_compressed=False)

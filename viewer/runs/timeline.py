@@ -50,7 +50,10 @@ _TEMPLATES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that happened. ``span``, or ``proposal``, is what it began; ``end`` what this end would have ended."""
+    """One thing that happened. ``span`` is what it began, ``proposal`` what it proposed or denied.
+
+    ``is_loose``: it ends or denies something that is not there.
+    """
 
     moment: Moment
     depth: int = 0
@@ -143,6 +146,7 @@ class Timeline:
         self._spans = {span.event_id: span for span in spans}
         self._starts = {span.finish.event_id: span.event_id for span in spans if span.finish is not None}
         self._proposals = {each.event_id: each for each in paired.proposals}
+        self._proposals |= {denial.event_id: each for each in paired.proposals for denial in each.denials}
         self._every = {each.event_id: each for each in paired.moments}
         self._loose = {each.event_id for each in paired.loose}
 

@@ -56,7 +56,9 @@ def rows_link(key: RunKey, view: str, target: str, after: int) -> str:
 def text_link(address: str, at: int) -> str:
     """The attributes of a link to another window of a text, which takes this one's place."""
     return format_html(
-        'href="{0}&from={1}" hx-get="{0}&from={1}" hx-target="closest .window" hx-swap="outerHTML"', address, at
+        'href="{0}&from={1}" hx-get="{0}&from={1}" hx-target="closest .window" hx-swap="outerHTML"',
+        address,
+        at,
     )
 
 

@@ -48,7 +48,7 @@ def test_a_run_is_read_from_top_to_bottom(claim: None, look: Look) -> None:
 
 def test_a_request_is_opened_in_its_place_and_by_itself(claim: None, look: Look) -> None:
     page = look("kim", RUN)
-    page.locator("summary").filter(has_text="request").click()
+    page.locator(".rows summary").filter(has_text="request").click()
     window = page.locator(".rows .window")
     expect(window).to_contain_text("Laid out for reading")
     expect(window).to_contain_text('"content": "You settle claims."')
@@ -66,8 +66,8 @@ def test_a_request_is_opened_in_its_place_and_by_itself(claim: None, look: Look)
 
 def test_without_a_script_it_is_read_and_kept(claim: None, buffer: Any, look: Look) -> None:
     page = look("kim", RUN, java_script_enabled=False)
-    page.locator("summary").filter(has_text="request").click()
-    page.get_by_role("link", name="Open it on a page of its own").first.click()
+    page.locator(".rows summary").filter(has_text="request").click()
+    page.locator(".rows").get_by_role("link", name="Open it on a page of its own").first.click()
     expect(page.locator("pre")).to_contain_text("You settle claims.")
     page.goto(RUN)
     page.get_by_role("button", name="Keep this run").click()

@@ -124,7 +124,7 @@ def runs(request: HttpRequest) -> HttpResponse:
         asked, cursor = narrowed(request.GET), request.GET.get("before") or None
         page = list_runs(asked.wanted, agent_id=asked.said.get("agent"), limit=PAGE, cursor=cursor)
     except (IdError, ValueError) as exc:
-        return bad_address(request, exc)
+        return bad_address(request, exc, what="run")
     older = urlencode(asked.said | {"before": page.next_cursor}) if page.next_cursor is not None else None
     context: dict[str, object] = {"page": page, "runs": [Listed(head) for head in page.runs]}
     context |= {"asked": asked, "is_first": cursor is None, "older": older}

@@ -224,3 +224,15 @@ SEEN_TOTAL: Final = 100_000
 SAID_CHARACTERS: Final = 65_536
 # Opening braces that may begin the parsed action: each costs one attempt to read it.
 SAID_BRACES: Final = 200
+
+# Items of a run's context inventory, over all of its model calls: a tenth of a second.
+INVENTORY_ITEMS: Final = 10_000
+# Bytes of requests that are taken apart for it, all together: half a second; calls beyond it are named.
+INVENTORY_BYTES: Final = 32 * MIB
+# Characters of an item that its list shows; the request has all of it.
+INVENTORY_PREVIEW: Final = 200
+
+# Events that one line of a quality report names; all are counted.
+REPORT_EVENTS: Final = 1_000
+# Events that one reason about a branch point names; all are counted.
+BRANCH_EVENTS: Final = 20

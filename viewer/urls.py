@@ -3,7 +3,7 @@
 from django.urls import path
 
 from viewer import charting, compare, searching, texts, views
-from viewer.runs import listing, page
+from viewer.runs import evidence, listing, page
 from viewer.runs import texts as run_texts
 
 app_name = "viewer"
@@ -23,6 +23,10 @@ urlpatterns = [
     path("runs", listing.runs, name="runs"),
     path("runs/run", page.run, name="run"),
     path("runs/keep", page.keep, name="run_keep"),
+    path("runs/quality", evidence.quality, name="run_quality"),
+    path("runs/branches", evidence.branches, name="run_branches"),
+    path("runs/context", evidence.context, name="run_context"),
+    path("runs/artifacts", evidence.artifacts, name="run_artifacts"),
     path("runs/event", run_texts.event, name="run_event"),
     path("runs/artifact", run_texts.artifact, name="run_artifact"),
     path("runs/raw", run_texts.raw, name="run_raw"),

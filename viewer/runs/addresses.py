@@ -25,7 +25,9 @@ def given_of(request: HttpRequest) -> QueryDict:
     if "at" not in request.GET:
         return request.GET
     given = QueryDict(request.GET["at"], mutable=True)
-    given.update({name: value for name, value in request.GET.items() if name != "at"})
+    for name in ("find", "line", "from"):
+        if name in request.GET:
+            given[name] = request.GET[name]
     return given
 
 

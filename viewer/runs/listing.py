@@ -8,8 +8,9 @@ from django.utils import timezone
 from django.utils.http import urlencode
 
 from capture.auth import SEE
-from capture.runs.listing import RunFilter, list_runs
+from capture.runs.listing import list_runs
 from capture.runs.run import RunHead, RunState, RunStatus
+from capture.runs.wanted import RunFilter
 from capture_sdk.errors import IdError
 from capture_sdk.keys import checked_id
 from capture_sdk.runs.records import EventKind
@@ -123,7 +124,7 @@ def runs(request: HttpRequest) -> HttpResponse:
         asked, cursor = narrowed(request.GET), request.GET.get("before") or None
         page = list_runs(asked.wanted, agent_id=asked.said.get("agent"), limit=PAGE, cursor=cursor)
     except (IdError, ValueError) as exc:
-        return bad_address(request, exc)
+        return bad_address(request, exc, what="run")
     older = urlencode(asked.said | {"before": page.next_cursor}) if page.next_cursor is not None else None
     context: dict[str, object] = {"page": page, "runs": [Listed(head) for head in page.runs]}
     context |= {"asked": asked, "is_first": cursor is None, "older": older}

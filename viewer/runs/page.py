@@ -13,6 +13,7 @@ from capture.auth import KEEP, SEE, actor_of_user
 from capture.hands import StoresUnavailable
 from capture.models import AccessAction
 from capture.pins.pin import PinDamaged, PinStatus
+from capture.runs.branching import branching
 from capture.runs.keeping import KeptRun, keep_run
 from capture.runs.pairing import pair
 from capture.runs.reading import RunMissing, read_run
@@ -35,7 +36,7 @@ def read(request: HttpRequest, show: RunView, *, detail: str = "") -> HttpRespon
     try:
         key = run_address(given_of(request))
     except IdError as exc:
-        return bad_address(request, exc)
+        return bad_address(request, exc, what="run")
     log_run_access(AccessAction.READ_RUN, key, actor=actor_of_user(request.user), detail=detail)
     try:
         found = read_run(key)
@@ -44,7 +45,7 @@ def read(request: HttpRequest, show: RunView, *, detail: str = "") -> HttpRespon
     try:
         return show(request, found)
     except IdError as exc:
-        return bad_address(request, exc)
+        return bad_address(request, exc, what="run")
 
 
 @staff_page(SEE)
@@ -57,14 +58,18 @@ def _shown(request: HttpRequest, found: Run) -> HttpResponse:
     after = after_address(request.GET)
     event_id = event_address(request.GET, "event") if "event" in request.GET else None
     paired = pair(found.events)
-    timeline = Timeline(paired)
-    context: dict[str, object] = {"run": found, "key": found.head.key}
-    context |= {"page": timeline.page(after, event_id=event_id), "named": event_id}
+    branches = branching(paired, gaps=found.gaps, damaged=found.damaged)
+    timeline = Timeline(paired, branches.points)
+    page = timeline.page(after, event_id=event_id)
+    context: dict[str, object] = {"run": found, "key": found.head.key, "page": page, "named": event_id}
+    context |= {"rows": timeline.rows(page), "marked": timeline.marked(event_id)}
     if request.headers.get("HX-Request") == "true":
         return framed(request, "viewer/runs/_timeline.html", context)
     started = next((each for each in paired.frame if each.kind == EventKind.RUN_STARTED), None)
     context |= {
         "paired": paired,
+        "branching": branches,
+        "safe_points": sum(each.is_safe for each in branches.points),
         "started": values(started.event_id, started.fields, but=("name",)) if started is not None else None,
         "sentence": heads.completeness(found),
         "tokens": heads.tokens(paired),
@@ -82,7 +87,7 @@ def keep(request: HttpRequest) -> HttpResponse:
     try:
         key = run_address(request.GET)
     except IdError as exc:
-        return bad_address(request, exc)
+        return bad_address(request, exc, what="run")
     try:
         kept = keep_run(key, by=actor_of_user(request.user))
     except (StoresUnavailable, PinDamaged) as exc:

@@ -45,7 +45,7 @@ def artifact(request: HttpRequest) -> HttpResponse:
         wanted = _wanted(request)
         find_address(request.GET), place_address(request.GET)
     except IdError as exc:
-        return bad_address(request, exc)
+        return bad_address(request, exc, what="run")
     context = {"key": wanted.key, "event_id": wanted.event_id, "sha256": wanted.sha256, "raw": wanted.query}
     found, why = _opened(request, wanted, "")
     if found is None:
@@ -64,7 +64,7 @@ def raw(request: HttpRequest) -> HttpResponse:
     try:
         wanted = _wanted(request)
     except IdError as exc:
-        return bad_address(request, exc)
+        return bad_address(request, exc, what="run")
     found, why = _opened(request, wanted, "download")
     if found is None:
         context = {"key": wanted.key, "event_id": wanted.event_id, "sha256": wanted.sha256, "why": why}

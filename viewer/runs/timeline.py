@@ -4,15 +4,17 @@ A call or an execution is one row, at its beginning; what it led to has rows of 
 first finish of each is told in its row, everything else has a row: an end that ends nothing, a kind that nobody knows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from capture.limits import RUN_ROWS
+from capture.runs.branching import BranchPoint
 from capture.runs.pairing import Execution, ModelCall, Moment, Paired, Proposal, Span
 from capture_sdk.runs.records import EventKind, Status
 from capture_sdk.usage import TokenCounts, token_counts
+from viewer.runs.paging import Paging
 from viewer.runs.values import Values, values
 
 _DEPTH: Final = 6  # how far rows are set in; what lies deeper stands there too
@@ -44,19 +46,23 @@ _TEMPLATES: Final[Mapping[str, str]] = {
     EventKind.TOOL_PROPOSED: "proposal",
     EventKind.TOOL_STARTED: "execution",
     EventKind.CHECKPOINT: "checkpoint",
-    EventKind.CONTEXT_ANNOTATED: "context",
+    EventKind.CONTEXT_ANNOTATED: "annotation",
 }
 
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that happened. ``span``, or ``proposal``, is what it began; ``end`` what this end would have ended."""
+    """One thing that happened. ``span`` is what it began, ``proposal`` what it proposed or denied.
+
+    ``is_loose``: it ends or denies something that is not there. ``point`` is a checkpoint's verdict.
+    """
 
     moment: Moment
     depth: int = 0
     span: Span | None = None
     proposal: Proposal | None = None
     is_loose: bool = False
+    point: BranchPoint | None = None
 
     @property
     def template(self) -> str:
@@ -114,28 +120,10 @@ class Row:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class TimelinePage:
-    """Some rows of ``total``, from ``first`` on, counted from 0. The others are where its neighbours begin, or None."""
-
-    rows: tuple[Row, ...]
-    first: int
-    total: int
-    before: int | None
-    behind: int | None
-    last: int | None
-    marked: str | None = None
-
-    @property
-    def end(self) -> int:
-        """Behind the last row."""
-        return self.first + len(self.rows)
-
-
 class Timeline:
     """All rows of a run, made when they are shown."""
 
-    def __init__(self, paired: Paired) -> None:
+    def __init__(self, paired: Paired, points: Iterable[BranchPoint] = ()) -> None:
         spans: list[Span] = [*paired.calls, *paired.executions]
         told = {span.finish.event_id for span in spans if span.finish is not None}
         self._moments = [each for each in paired.moments if each.event_id not in told]
@@ -143,7 +131,9 @@ class Timeline:
         self._spans = {span.event_id: span for span in spans}
         self._starts = {span.finish.event_id: span.event_id for span in spans if span.finish is not None}
         self._proposals = {each.event_id: each for each in paired.proposals}
+        self._proposals |= {denial.event_id: each for each in paired.proposals for denial in each.denials}
         self._every = {each.event_id: each for each in paired.moments}
+        self._points = {each.event_id: each for each in points}
         self._loose = {each.event_id for each in paired.loose}
 
     def __len__(self) -> int:
@@ -153,22 +143,19 @@ class Timeline:
         """The row that tells of an event; None where the run has no such event."""
         return self._numbers.get(self._starts.get(event_id, event_id))
 
-    def page(self, after: int = 0, *, event_id: str | None = None) -> TimelinePage:
-        """The rows from ``after`` on, or those among which the event stands."""
+    def page(self, after: int = 0, *, event_id: str | None = None) -> Paging[Moment]:
+        """The window of rows from ``after`` on, or that in which the event stands."""
         number = self.number(event_id) if event_id is not None else None
-        total = len(self)
-        last = max((total - 1) // RUN_ROWS * RUN_ROWS, 0)
-        first = number // RUN_ROWS * RUN_ROWS if number is not None else min(after, max(total - 1, 0))
-        shown = self._moments[first : first + RUN_ROWS]
-        return TimelinePage(
-            rows=tuple(map(self._row, shown)),
-            first=first,
-            total=total,
-            before=max(first - RUN_ROWS, 0) if first else None,
-            behind=first + RUN_ROWS if first + RUN_ROWS < total else None,
-            last=last if first + RUN_ROWS < total else None,
-            marked=None if number is None else self._moments[number].event_id,
-        )
+        return Paging(self._moments, after if number is None else number // RUN_ROWS * RUN_ROWS)
+
+    def rows(self, page: Paging[Moment]) -> list[Row]:
+        """A window's rows, made to be shown."""
+        return [self._row(each) for each in page.rows]
+
+    def marked(self, event_id: str | None) -> str | None:
+        """The event whose row tells of this one."""
+        number = self.number(event_id) if event_id is not None else None
+        return None if number is None else self._moments[number].event_id
 
     def _row(self, moment: Moment) -> Row:
         event_id = moment.event_id
@@ -178,6 +165,7 @@ class Timeline:
             self._spans.get(event_id),
             self._proposals.get(event_id),
             is_loose=event_id in self._loose,
+            point=self._points.get(event_id),
         )
 
     def _depth(self, moment: Moment) -> int:

@@ -1,4 +1,4 @@
-"""What stands in an event's body, as a page shows it: a short value whole, a long one's beginning, an artifact named."""
+"""What stands in an event's body, as a page shows it: a long value's beginning, an artifact by its name."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,7 @@
 """The words of the template language that the pages of runs need beside those of ``capture_pages``."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import Final
 
 from django import template
@@ -30,6 +31,12 @@ def event_query(key: RunKey, event_id: str, field: str = "") -> str:
 
 
 @register.simple_tag
+def call_query(key: RunKey, call: str) -> str:
+    """The query string that names a model call of a run."""
+    return query(key, call=call)
+
+
+@register.simple_tag
 def ref_query(key: RunKey, ref: Ref) -> str:
     """The query string that names an artifact by an event that refers to it."""
     return query(key, eventId=ref.event_id, sha256=ref.sha256)
@@ -42,9 +49,9 @@ def event_link(key: RunKey, event_id: str) -> str:
 
 
 @register.simple_tag
-def rows_link(key: RunKey, view: str, target: str, after: int) -> str:
+def rows_link(key: RunKey, view: str, target: str, after: int, call: str = "") -> str:
     """The attributes of a link to another window of a run's rows, which takes this one's place."""
-    address = f"{reverse(view)}?{query(key, after=after)}"
+    address = f"{reverse(view)}?{query(key, call=call, after=after)}"
     return format_html(
         'href="{0}#{1}" hx-get="{0}" hx-target="#{1}" hx-swap="outerHTML show:#{1}:top" hx-push-url="true"',
         address,
@@ -78,6 +85,12 @@ def colour(status: object) -> str:
 def number(moment: Moment) -> int:
     """An event's place in the order of emission, counted from 1."""
     return moment.place + 1
+
+
+@register.filter
+def nth(numbers: Mapping[str, int], event_id: str) -> int | str:
+    """An event's number within its run; its id where the run has no such event."""
+    return numbers.get(event_id, event_id)
 
 
 @register.filter

@@ -216,6 +216,8 @@ SAID_BRACES: Final = 200
 IMPORT_FILE_BYTES: Final = 64 * MIB
 # Bytes that the members of a zipped log unfold to, all together: what a file may have that is not zipped.
 IMPORT_UNFOLDED_BYTES: Final = 64 * MIB
+# Bytes of long texts that are put back where a sample refers to them: once for each turn that saw them.
+IMPORT_PUT_BACK_BYTES: Final = 256 * MIB
 # Members of a zipped log: three for each sample of a large one.
 IMPORT_MEMBERS: Final = 20_000
 # Values of one JSON text of an imported file: at most some 500 MB in memory.

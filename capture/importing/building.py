@@ -15,7 +15,15 @@ from capture.limits import IMPORT_INLINE_BYTES
 from capture_sdk.errors import IdError
 from capture_sdk.freeze import pack, unpack
 from capture_sdk.keys import checked_id
-from capture_sdk.runs.records import Artifact, EventKind, RunEvent, RunKey, Status, artifact_ref
+from capture_sdk.runs.records import (
+    Artifact,
+    EventKind,
+    RunEvent,
+    RunKey,
+    Status,
+    artifact_ref,
+    artifact_refs,
+)
 
 # What stands as the time where a file tells none: an import's own time would change with every import.
 UNTOLD: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -23,6 +31,13 @@ ABSENT: Final = object()
 _ID_LENGTH: Final = 32  # hex digits: 128 bits
 _JSON: Final = "application/json"
 _TEXT: Final = "text/plain; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What stands in a body for an artifact that was made: nothing in a file can look like it."""
+
+    ref: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +91,19 @@ class RunBuilder:
         self.seen(at)
         told = {name: value for name, value in metadata.items() if value is not None}
         within = {"agentId": outer.agent_id, "runId": outer.run_id} if outer else ABSENT
-        return self.add(EventKind.RUN_STARTED, "run", name=name, metadata=self.value(told), outer=within)
+        return self.add(EventKind.RUN_STARTED, "run", name=name, metadata=told, outer=within)
 
     def seen(self, at: datetime.datetime | None) -> None:
         """From here on this is the time; None leaves the one before."""
         self._at = at or self._at
 
     def add(self, kind: EventKind, part: str, *, parent: str | None = None, **fields: object) -> str:
-        """Add an event, and give its id. Fields that are ABSENT are left out: the file does not tell them."""
+        """Add an event, and give its id. Fields that are ABSENT are left out: the file does not tell them.
+
+        A value that is small and plain stands in the body itself, any other as an artifact.
+        """
         event_id = self._new_id(f"{kind}\0{part}")
-        body = pack({name: value for name, value in fields.items() if value is not ABSENT})
+        body = pack({name: self._held(value) for name, value in fields.items() if value is not ABSENT})
         sequence = len(self._events)
         self._events.append(
             RunEvent(self.key, event_id, str(kind), self._at, body, self._writer, sequence, parent)
@@ -94,16 +112,7 @@ class RunBuilder:
 
     def tell(self, name: str, part: str, data: object, *, parent: str | None = None) -> str:
         """Add a plain event."""
-        return self.add(EventKind.EVENT, part, parent=parent, name=name, data=self.value(data))
-
-    def value(self, value: object) -> object:
-        """How a value stands in a body: itself where it is small and plain, else as an artifact. ABSENT stays."""
-        if value is ABSENT:
-            return value
-        packed = pack(value)
-        if len(packed) <= IMPORT_INLINE_BYTES and unpack(packed) == value:
-            return value
-        return self.answer(value)
+        return self.add(EventKind.EVENT, part, parent=parent, name=name, data=data)
 
     def answer(self, value: object) -> object:
         """A request or an answer, which is always an artifact: a text as its own bytes, anything else as JSON."""
@@ -113,11 +122,11 @@ class RunBuilder:
             return self.kept(value.encode("utf-8", "surrogatepass"), _TEXT)
         return self.kept(write_json(value), _JSON)
 
-    def kept(self, data: bytes, media_type: str) -> dict[str, object]:
+    def kept(self, data: bytes, media_type: str) -> Kept:
         """Bytes as an artifact."""
         sha256 = hashlib.sha256(data).hexdigest()
         artifact = self._artifacts.setdefault(sha256, Artifact(sha256, data, media_type))
-        return artifact_ref(artifact)
+        return Kept(artifact_ref(artifact))
 
     def call(self, part: str, *, parent: str | None = None, **fields: object) -> str:
         """The start of a model call."""
@@ -138,7 +147,7 @@ class RunBuilder:
             part,
             parent=call,
             name=name,
-            arguments=self.value(arguments),
+            arguments=arguments,
             callId=call_id,
             call=call or ABSENT,
         )
@@ -175,7 +184,7 @@ class RunBuilder:
             part,
             parent=parent,
             name=known.get("name") if name is ABSENT else name,
-            arguments=self.value(arguments),
+            arguments=arguments,
             proposal=proposal or ABSENT,
             callId=call_id,
         )
@@ -190,7 +199,7 @@ class RunBuilder:
             parent=execution,
             execution=execution,
             status=str(status),
-            output=self.value(output),
+            output=output,
             **fields,
         )
 
@@ -201,7 +210,7 @@ class RunBuilder:
             part,
             parent=proposal,
             proposal=proposal or ABSENT,
-            reason=self.value(reason),
+            reason=reason,
             by=by,
             **fields,
         )
@@ -213,6 +222,15 @@ class RunBuilder:
     def build(self) -> ImportedRun:
         """The run."""
         return ImportedRun(self.key, tuple(self._events), tuple(self._artifacts.values()))
+
+    def _held(self, value: object) -> object:
+        if not isinstance(value, Kept):
+            packed = pack(value)
+            is_plain = len(packed) <= IMPORT_INLINE_BYTES and unpack(packed) == value
+            if is_plain and not any(artifact_refs(value)):  # a file's own must not name others' artifacts
+                return value
+            value = self.answer(value)
+        return dict(value.ref) if isinstance(value, Kept) else value
 
     def _new_id(self, part: str) -> str:
         """An id that this part of the content alone has; what comes a second time is a second event."""

@@ -40,6 +40,9 @@ def read_claude_code(content: Any, agent_id: str) -> Reading:
     session = _Sessions(agent_id, records)
     for place, record in records:
         session.take(place, record)
+    if isinstance(content, dict) and "messages" in content:
+        around = {name: value for name, value in content.items() if name != "messages"}
+        next(iter(session.runs.values())).builder.tell("transcript", "transcript", around)
     return Reading(tuple(run.builder.build() for run in session.runs.values()), notes)
 
 
@@ -136,7 +139,8 @@ class _Sessions:
         content = record["message"].get("content")
         if not isinstance(content, list):
             return None
-        others, rest = [], builder.value(_rest(record))
+        others: list[Any] = []
+        rest: object = _around(record)
         for index, block in enumerate(content):
             kind = block.get("type") if isinstance(block, dict) else None
             if call and isinstance(kind, str) and kind in _USES:
@@ -157,8 +161,10 @@ class _Sessions:
             builder.deny(part, proposal, reason=output, by=by or "permissions", callId=call_id, record=record)
             return
         execution = builder.execute(part, call_id=call_id, proposal=proposal)
+        known = {"type", "tool_use_id", "content", "is_error"}
+        more = {name: value for name, value in block.items() if name not in known}
         status = Status.ERROR if failed else Status.OK
-        builder.returned(part, execution, output=output, status=status, record=record)
+        builder.returned(part, execution, output=output, status=status, record=record, block=more or ABSENT)
 
 
 def _propose(builder: RunBuilder, part: str, block: dict[str, Any], call: str) -> None:
@@ -184,7 +190,7 @@ def _finish(builder: RunBuilder, call: str, pieces: list[dict[str, Any]]) -> Non
         error={"type": "api_error", "message": "the session marks this answer as an error"}
         if failed
         else ABSENT,
-        records=builder.value([_around(record) if len(pieces) > 1 else _rest(record) for record in pieces]),
+        records=[_around(record) if len(pieces) > 1 else _rest(record) for record in pieces],
     )
 
 

@@ -9,6 +9,8 @@ from typing import Any, Final
 from capture.importing.building import Reading
 from capture.importing.claude_code import read_claude_code
 from capture.importing.errors import FileRefused
+from capture.importing.inspect_logs import read_inspect
+from capture.importing.langfuse import read_langfuse
 from capture.importing.messages import read_messages
 from capture.importing.recognising import Format, recognise
 from capture.limits import IMPORT_FILE_BYTES, IMPORT_FILES
@@ -16,6 +18,8 @@ from capture.limits import IMPORT_FILE_BYTES, IMPORT_FILES
 _READERS: Final[Mapping[Format, Callable[[Any, str], Reading]]] = {
     Format.MESSAGES: read_messages,
     Format.CLAUDE_CODE: read_claude_code,
+    Format.INSPECT: read_inspect,
+    Format.LANGFUSE: read_langfuse,
 }
 
 

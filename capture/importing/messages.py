@@ -97,7 +97,8 @@ def _add_result(builder: RunBuilder, part: str, message: dict[str, Any]) -> None
         part,
         execution,
         output=message.get("content", ABSENT),
-        record=builder.value(rest) if rest else ABSENT,
+        status=Status.ERROR if message.get("error") else Status.OK,
+        record=rest if rest else ABSENT,
     )
 
 
@@ -112,4 +113,4 @@ def _end(builder: RunBuilder, info: object) -> None:
     if failed is None:
         builder.end(Status.OK)
     else:
-        builder.end(Status.ERROR, {"type": "error", "message": builder.value(failed)})
+        builder.end(Status.ERROR, {"type": "error", "message": failed})

@@ -99,6 +99,11 @@ def maps(value: object) -> list[dict[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
+def map_or_empty(value: object) -> dict[str, Any]:
+    """A value that is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
 def text_or_none(value: object) -> str | None:
     """A value that is a text, else None."""
     return value if isinstance(value, str) else None

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from capture.importing.errors import FileRefused
 from capture.importing.reading import Lines, first_of, maps, read_json, read_lines, text_of
+from capture.importing.zipped import unfold
 
 _LOOKED_AT: Final = 50  # records at the beginning of a file that tell what it is
 _ZIP: Final = b"PK"
@@ -23,7 +24,7 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A file's format and its content: a JSON value, its Lines, or None for a zip, which is read member by member."""
+    """A file's format and its content: a JSON value, or its Lines."""
 
     format: Format
     content: Any
@@ -34,7 +35,7 @@ def recognise(data: bytes, wanted: Format | None = None) -> Recognised:
     if data.startswith(_ZIP):
         if wanted not in (None, Format.INSPECT):
             raise FileRefused(f"it is a zip archive, and no {wanted} file")
-        return Recognised(Format.INSPECT, None)
+        return Recognised(Format.INSPECT, unfold(data))
     content = _content(text_of(data))
     if wanted is not None:
         return Recognised(wanted, content)

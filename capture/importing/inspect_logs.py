@@ -18,6 +18,7 @@ def read_inspect(content: Any, agent_id: str) -> Reading:
     """Every sample of a log; a transcript without a log around it counts as one."""
     log = a_map(content, "it")
     if "eval" not in log:
+        a_list(log.get("events"), "events")
         return _read([("it", log)], {}, agent_id)
     listed = a_list(log.get("samples") or [], "samples")
     samples = [(f"samples[{index}]", a_map(each, f"samples[{index}]")) for index, each in enumerate(listed)]

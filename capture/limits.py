@@ -47,6 +47,19 @@ BUFFER_CHUNK_TURNS: Final = 100
 # Bytes of an envelope: a frame that grows beyond this is not ours.
 ENVELOPE_BYTES: Final = 64 * MIB
 
+# Fields of a run that the buffer gives at a time: bounds one reply to a few megabytes.
+RUN_CHUNK_FIELDS: Final = 1_000
+# Artifacts a pipeline: most are a few kilobytes, and the largest go nearly alone.
+RUN_CHUNK_ARTIFACTS: Final = 20
+# Rows an INSERT of a kept run: events of a kilobyte or two.
+RUN_CHUNK_ROWS: Final = 1_000
+# Runs a page: each costs a reading of its head.
+RUN_PAGE: Final = 200
+# Agents whose runs in the buffer are looked through where no agent is named: a reading of their lists each.
+RUN_LIST_AGENTS: Final = 200
+# Runs that a page is looked for one by one: some tenths of a second.
+RUN_LIST_LOOKED: Final = 2_000
+
 # Tokens, or millionths of the currency, of one charge: sums of millions of the largest stay within 64 bits.
 CHARGE_NUMBER: Final = CHARGE_NUMBER_MAX
 # Rows an INSERT: keeps one statement under a few hundred kilobytes.

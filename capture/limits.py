@@ -158,10 +158,14 @@ SHOWN_AGENTS: Final = 24
 SEARCH_NOW_TURNS: Final = 100
 # Turns without text that are counted after it; beyond it the count says "at least".
 SEARCH_PENDING_COUNTED: Final = 1_000
-# Seconds for which Postgres looks: a common word in a million texts takes longer, and nobody waits for it.
+# Seconds for which Postgres looks: a rare phrase of frequent words may take longer, and nobody waits for it.
 SEARCH_SECONDS: Final = 3.0
 # Texts a page of hits: each is read whole for its excerpt, a quarter of a megabyte at most.
 SEARCH_PAGE: Final = 20
+# Newest texts that are read one by one before the index is asked: a word in one of a hundred fills its page there.
+SEARCH_WALK_TEXTS: Final = 2_000
+# Bytes of those: Postgres makes the words of four megabytes in a second.
+SEARCH_WALK_BYTES: Final = 2 * 1024 * 1024
 # Characters of an excerpt: three lines.
 SEARCH_EXCERPT: Final = 320
 # Words marked in an excerpt.

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from capture.importing.errors import FileRefused
 from capture.importing.reading import write_json
-from capture.limits import IMPORT_INLINE_BYTES
+from capture.limits import ENVELOPE_BYTES, IMPORT_INLINE_BYTES
 from capture_sdk.errors import IdError
 from capture_sdk.freeze import pack, unpack
 from capture_sdk.keys import checked_id
@@ -123,7 +124,11 @@ class RunBuilder:
         return self.kept(write_json(value), _JSON)
 
     def kept(self, data: bytes, media_type: str) -> Kept:
-        """Bytes as an artifact."""
+        """Bytes as an artifact. Raises FileRefused where they are more than a store takes."""
+        if len(data) > ENVELOPE_BYTES:
+            raise FileRefused(
+                f"it holds a value of {len(data)} bytes, more than the {ENVELOPE_BYTES} of an artifact"
+            )
         sha256 = hashlib.sha256(data).hexdigest()
         artifact = self._artifacts.setdefault(sha256, Artifact(sha256, data, media_type))
         return Kept(artifact_ref(artifact))

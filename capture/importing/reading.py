@@ -73,11 +73,11 @@ def first_of(text: str) -> tuple[Any, str] | None:
 
 def write_json(value: object) -> bytes:
     """A value as JSON, in UTF-8; half surrogates, which UTF-8 cannot write, stand as escapes."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    tight = (",", ":")
     try:
-        return text.encode()
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=tight).encode()
     except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=False).encode()
+        return json.dumps(value, allow_nan=False, separators=tight).encode()
 
 
 def a_map(value: object, place: str) -> dict[str, Any]:

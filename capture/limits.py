@@ -123,6 +123,23 @@ FROZEN_VALUES: Final = 2_000_000
 # Characters of who kept a turn: each import adds a few words.
 PINNED_BY_LENGTH: Final = 1_000
 
+# Bytes of a file of recorded runs: read, it takes some ten times as much memory.
+IMPORT_FILE_BYTES: Final = 64 * MIB
+# Bytes that the members of a zipped log unfold to, all together: what a file may have that is not zipped.
+IMPORT_UNFOLDED_BYTES: Final = 64 * MIB
+# Bytes of long texts that are put back where a sample refers to them: once for each turn that saw them.
+IMPORT_PUT_BACK_BYTES: Final = 256 * MIB
+# Members of a zipped log: three for each sample of a large one.
+IMPORT_MEMBERS: Final = 20_000
+# Values of one JSON text of an imported file: at most some 500 MB in memory.
+IMPORT_VALUES: Final = 5_000_000
+# Floors of such a text: recorded ones have fewer than 30, and readers recurse.
+IMPORT_DEPTH: Final = 200
+# Files that one import looks through: a folder with more is given in parts.
+IMPORT_FILES: Final = 100_000
+# Bytes of an imported value that stands in its event; a larger one is an artifact.
+IMPORT_INLINE_BYTES: Final = 16 * 1024
+
 # Keys a pipeline of the statistics: a few hundred small answers, or their turns' bytes.
 STATS_PIPELINE_KEYS: Final = 200
 # Turns that the statistics read, a minute's work; beyond them these stand for the others.

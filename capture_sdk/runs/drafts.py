@@ -19,6 +19,7 @@ from capture_sdk.runs.records import EventKind, Status
 _HELD: Final = 600  # bytes of the objects themselves, for the queue's bound
 _FRAMES: Final = 40  # of a traceback, the innermost: what a reader looks at
 _LONGEST_TRACE: Final = 16_384  # characters, the last ones
+_SECRETS_KEPT: Final = 64  # of a run, the latest: each event is searched for every one of them
 
 
 class Unset(Enum):
@@ -111,7 +112,13 @@ class Writer:
         self.process = os.getpid()
         self.id = uuid4().hex
         self.losses: Counter[str] = Counter()
+        self.secrets: tuple[str, ...] = ()  # found so far, and masked wherever they occur later in the run
         self._numbers = itertools.count()
+
+    def learn(self, secrets: frozenset[str]) -> None:
+        """Take in what an event was found to hold; the delivery thread's."""
+        known = set(self.secrets)
+        self.secrets = (*self.secrets, *sorted(secrets - known))[-_SECRETS_KEPT:]
 
     @property
     def is_idle(self) -> bool:

@@ -209,7 +209,7 @@ def test_many_checkpoints_among_many_executions_are_judged_in_no_time(run: Writi
         run.checkpoint()
     paired = pair(run.events)
     gaps = [Gap("w", number, number, lost=False) for number in range(0, 15_000, 3)]
-    began = time.perf_counter()
+    began = time.process_time()
     last = branching(paired, gaps=gaps).points[-1]
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
     assert [(len(each.events), each.count) for each in last.reasons] == [(20, 5_000), (0, 5_000)]

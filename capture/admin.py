@@ -74,7 +74,17 @@ class HandAdmin(ReadOnly):
 
 @admin.register(AgentAccess)
 class AccessAdmin(ReadOnly):
-    list_display = ["at", "actor", "action", "table_id", "hand_number", "agents", "action_index", "detail"]
+    list_display = [
+        "at",
+        "actor",
+        "action",
+        "table_id",
+        "hand_number",
+        "run_id",
+        "agents",
+        "action_index",
+        "detail",
+    ]
     list_filter = ["action", "at"]
     search_fields = ["actor__exact", "table_id__exact", "request_id__exact"]
     search_help_text = "an actor (key:NAME, user:NAME), a table id or a request id, written whole"

@@ -187,7 +187,7 @@ class Buffer:
         bodies = self._ask([("get", key(each)) for each in hashes])
         return {each: body for each, body in zip(hashes, bodies, strict=True) if body is not None}
 
-    def _ask(self, commands: Sequence[tuple[str, ...]]) -> list[Any]:
+    def _ask(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
         if not commands:
             return []
         try:

@@ -29,6 +29,8 @@ _INGESTED = Counter("agent_capture_ingested", "Items that came by HTTP", ["kind"
 _READS = Counter("agent_capture_reads", "Reads of hands and prompts", ["route", "outcome"])
 _PINS = Counter("agent_capture_pins", "Pins by what they did", ["status"])
 _PINNED_TURNS = Counter("agent_capture_pinned_turns", "Turns that pins made durable")
+_RUNS_KEPT = Counter("agent_capture_runs_kept", "Keepings of runs by what they did", ["status"])
+_KEPT_EVENTS = Counter("agent_capture_kept_events", "Events of runs that these made durable")
 _MISSING = Counter("agent_capture_missing_turns", "Missing turns that reads saw, each time anew", ["reason"])
 _UNVERIFIED = Counter("agent_capture_prompts_unverified", "Prompts that reads could not verify", ["status"])
 _REQUESTS = Histogram(
@@ -72,6 +74,12 @@ def count_pin(status: str, inserted: int) -> None:
     """One pin and the turns that it made durable; ``failed`` where a store was down or damage was found."""
     _PINS.labels(_word(status)).inc()
     _PINNED_TURNS.inc(inserted)
+
+
+def count_run_kept(status: str, inserted: int) -> None:
+    """The same of a run and its events."""
+    _RUNS_KEPT.labels(_word(status)).inc()
+    _KEPT_EVENTS.inc(inserted)
 
 
 def time_request(route: str, method: str, status: int, seconds: float) -> None:

@@ -1,84 +1,92 @@
-"""Runs built event by event, as a writer would emit them."""
+"""Builders: events of runs and their artifacts, as an agent's client makes them, and their way into the buffer."""
 
 import datetime
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from capture_sdk.runs.records import EventKind, RunEvent, RunKey, body
+from capture.buffer import Buffer
+from capture_sdk.codec import frame
+from capture_sdk.keys import artifact_key
+from capture_sdk.runs.records import (
+    Artifact,
+    EventKind,
+    RunEvent,
+    RunKey,
+    artifact_ref,
+    artifact_refs,
+    body,
+    encode_event,
+)
+from capture_sdk.transports import Blob, EventParcel
 
-KEY = RunKey("claims-agent", "run-1")
-BEGAN = datetime.datetime(2026, 1, 2, 12, 0, tzinfo=datetime.UTC)
+AGENT, RUN = "claims-agent", "run-1"
+KEY = RunKey(AGENT, RUN)
+AT = datetime.datetime(2026, 1, 31, 12, tzinfo=datetime.UTC)
 
 
-class Writing:
-    """One writer of one run: each call emits an event, 10 ms after the one before, and gives its id."""
+def event(sequence: int, kind: str = EventKind.EVENT, *, key: RunKey = KEY, **fields: Any) -> RunEvent:
+    """One event; ``event_id``, ``writer``, ``losses`` and ``parent_id`` may be given among the body's fields."""
+    writer = fields.pop("writer", "w")
+    event_id = fields.pop("event_id", f"{writer}-{sequence}")
+    parent_id, losses = fields.pop("parent_id", None), fields.pop("losses", {})
+    return RunEvent(
+        run=key,
+        event_id=event_id,
+        kind=kind,
+        at=AT + datetime.timedelta(seconds=sequence),
+        body=body(**fields),
+        writer=writer,
+        sequence=sequence,
+        parent_id=parent_id,
+        losses=losses,
+    )
 
-    def __init__(self, *, writer: str = "w", policy: str | None = "default") -> None:
-        self.events: list[RunEvent] = []
-        self._writer = writer
-        self._policy = policy
 
-    def emit(
-        self,
-        kind: str,
-        fields: Mapping[str, object] | None = None,
-        *,
-        parent: str | None = None,
-        at_ms: int | None = None,
-        raw: bytes | None = None,
-    ) -> str:
-        """Emit an event of any kind; ``raw`` in place of a body that reads as one."""
-        number = len(self.events)
-        at = BEGAN + datetime.timedelta(milliseconds=number * 10 if at_ms is None else at_ms)
-        event_id = f"{self._writer}{number}"
-        packed = body(**(fields or {})) if raw is None else raw
-        self.events.append(
-            RunEvent(
-                KEY, event_id, kind, at, packed, self._writer, number, parent_id=parent, policy=self._policy
-            )
-        )
-        return event_id
+def artifact(text: str | bytes, media_type: str = "text/plain") -> Artifact:
+    data = text.encode() if isinstance(text, str) else text
+    return Artifact(hashlib.sha256(data).hexdigest(), data, media_type)
 
-    def call(self, *, request: object = "Which?", **fields: object) -> str:
-        """A model call begins, with all that it should name."""
-        named = {"provider": "openai", "model": "m", "operation": "chat", "request": request, "settings": {}}
-        return self.emit(EventKind.MODEL_CALL_STARTED, {**named, **fields})
 
-    def called(self, call: str, **fields: object) -> str:
-        """A model call ends well."""
-        told = {"call": call, "status": "ok", "output": "This.", "usage": {"total_tokens": 3}}
-        return self.emit(EventKind.MODEL_CALL_FINISHED, {**told, **fields})
+def parcel(event: RunEvent, artifacts: Iterable[Artifact] = (), *, known: bool = False) -> EventParcel:
+    """The event as a transport takes it; ``known`` leaves the artifacts' bytes out."""
+    given = {each.sha256: each.data for each in artifacts}
+    blobs = tuple(
+        Blob(artifact_key(sha), sha, None if known or sha not in given else frame(given[sha]))
+        for sha in dict.fromkeys(ref["$artifact"] for ref in artifact_refs(event.fields))
+        if len(sha) == 64
+    )
+    return EventParcel(event.run, event.event_id, event.kind, encode_event(event), blobs)
 
-    def propose(self, name: str = "search", **fields: object) -> str:
-        """A tool is proposed."""
-        return self.emit(EventKind.TOOL_PROPOSED, {"name": name, **fields})
 
-    def deny(self, proposal: str) -> str:
-        """A proposal is denied."""
-        return self.emit(
-            EventKind.TOOL_DENIED, {"proposal": proposal, "reason": "not today", "by": "a person"}
-        )
+def buffered(events: Sequence[RunEvent], artifacts: Iterable[Artifact] = ()) -> None:
+    """Write events to the server's own buffer."""
+    held = list(artifacts)
+    assert Buffer.writer().write_events([parcel(each, held) for each in events]) == []
 
-    def execute(self, name: str = "search", **fields: object) -> str:
-        """A tool's execution begins."""
-        return self.emit(EventKind.TOOL_STARTED, {"name": name, **fields})
 
-    def executed(self, execution: str, **fields: object) -> str:
-        """A tool's execution ends well."""
-        return self.emit(
-            EventKind.TOOL_FINISHED, {"execution": execution, "status": "ok", "output": 1, **fields}
-        )
-
-    def checkpoint(self, place: str | None = None, **fields: object) -> str:
-        """A checkpoint with the whole state."""
-        placed = {} if place is None else {"place": place}
-        return self.emit(
-            EventKind.CHECKPOINT, {"name": "point", **placed, "state": {"n": 1}, "isWhole": True, **fields}
-        )
-
-    def start(self, **fields: object) -> str:
-        """The run begins."""
-        return self.emit(EventKind.RUN_STARTED, {"name": "claim", "metadata": {"customer": 7}, **fields})
-
-    def finish(self, status: str = "ok") -> str:
-        """The run ends."""
-        return self.emit(EventKind.RUN_FINISHED, {"status": status})
+def a_run(
+    key: RunKey = KEY, *, status: str | None = "ok", **start: Any
+) -> tuple[list[RunEvent], list[Artifact]]:
+    """A small run: start, a model call with its request and answer, a tool proposed and executed, the end."""
+    request, answer = artifact('{"messages": []}', "application/json"), artifact("pay the claim")
+    events = [
+        event(0, EventKind.RUN_STARTED, key=key, **({"name": "settle", "metadata": {"claim": 7}} | start)),
+        event(
+            1,
+            EventKind.MODEL_CALL_STARTED,
+            key=key,
+            provider="openai",
+            model="m",
+            request=artifact_ref(request),
+        ),
+        event(
+            2, EventKind.MODEL_CALL_FINISHED, key=key, call="w-1", status="ok", output=artifact_ref(answer)
+        ),
+        event(3, EventKind.TOOL_PROPOSED, key=key, name="pay", call="w-1"),
+        event(4, EventKind.TOOL_STARTED, key=key, name="pay", proposal="w-3", sideEffect="irreversible"),
+        event(5, EventKind.TOOL_FINISHED, key=key, execution="w-4", status="ok", output={"paid": True}),
+    ]
+    if status is not None:
+        events.append(event(6, EventKind.RUN_FINISHED, key=key, status=status))
+    return events, [request, answer]

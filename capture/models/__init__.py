@@ -1,8 +1,9 @@
-"""What stays in Postgres: evidence, ledger, access, verdicts, the text to search in. Table names are a contract."""
+"""What stays in Postgres: evidence, runs, ledger, access, verdicts, text to search in. Table names are a contract."""
 
 from capture.models.access import AccessAction, AgentAccess, AgentServiceKey
 from capture.models.evidence import AgentCallDictionary, AgentCallEnvelope, AgentCallRecord
 from capture.models.ledger import AgentHand, AgentInferenceCharge
+from capture.models.runs import AgentRun, AgentRunArtifact, AgentRunEvent
 from capture.models.search import AgentSearchText
 from capture.models.verdicts import AgentVerdict, VerdictKind
 
@@ -14,6 +15,9 @@ __all__ = [
     "AgentCallRecord",
     "AgentHand",
     "AgentInferenceCharge",
+    "AgentRun",
+    "AgentRunArtifact",
+    "AgentRunEvent",
     "AgentSearchText",
     "AgentServiceKey",
     "AgentVerdict",

@@ -37,7 +37,7 @@ class AgentServiceKey(models.Model):
 
 
 class AccessAction(models.TextChoices):
-    """What somebody did with a hand's evidence."""
+    """What somebody did with a hand's evidence, or a run's."""
 
     READ = "read", "read turns"
     PROMPT = "prompt", "opened a prompt"
@@ -46,20 +46,25 @@ class AccessAction(models.TextChoices):
     PIN = "pin", "kept"
     EXPORT = "export", "exported"
     IMPORT = "import", "imported"
+    READ_RUN = "read_run", "read a run"
+    ARTIFACT = "artifact", "opened an artifact of a run"
+    KEEP_RUN = "keep_run", "kept a run"
+    IMPORT_RUN = "import_run", "imported a run"
 
 
 class AgentAccess(models.Model):
     """One line of the access log: who looked at, opened, exported or kept what, and when.
 
     ``actor`` is ``user:NAME``, ``key:NAME`` or ``command:NAME``. ``agents`` are those whose turns were shown or
-    kept; ``action_index`` is null where it was the whole hand.
+    kept; ``action_index`` is null where it was the whole hand. A line about a run has ``run_id`` and no hand.
     """
 
     at = models.DateTimeField(db_default=Now())
     actor = models.TextField()
     action = models.CharField(max_length=20, choices=AccessAction.choices)
-    table_id = models.CharField(max_length=ID_LENGTH)
-    hand_number = models.BigIntegerField()
+    table_id = models.CharField(max_length=ID_LENGTH, blank=True)
+    hand_number = models.BigIntegerField(null=True, blank=True)
+    run_id = models.CharField(max_length=ID_LENGTH, blank=True, db_default="")
     agents = ArrayField(models.CharField(max_length=ID_LENGTH))
     action_index = models.BigIntegerField(null=True, blank=True)
     detail = models.TextField(blank=True)
@@ -75,4 +80,5 @@ class AgentAccess(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.actor} {self.action} {self.table_id}:{self.hand_number}"
+        what = self.run_id or f"{self.table_id}:{self.hand_number}"
+        return f"{self.actor} {self.action} {what}"

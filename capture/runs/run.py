@@ -15,6 +15,7 @@ class RunStatus(StrEnum):
     ERROR = "error"
     CANCELLED = "cancelled"
     UNFINISHED = "unfinished"
+    UNKNOWN = "unknown"  # nothing but its name is left
 
 
 class RunState(StrEnum):

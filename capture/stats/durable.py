@@ -12,6 +12,9 @@ from capture.models import (
     AgentCallRecord,
     AgentHand,
     AgentInferenceCharge,
+    AgentRun,
+    AgentRunArtifact,
+    AgentRunEvent,
     AgentSearchText,
 )
 
@@ -22,6 +25,9 @@ _TABLES: dict[str, type[models.Model]] = {
     "charges": AgentInferenceCharge,
     "hands": AgentHand,
     "searchTexts": AgentSearchText,
+    "runs": AgentRun,
+    "runEvents": AgentRunEvent,
+    "artifacts": AgentRunArtifact,
 }
 
 

@@ -23,8 +23,12 @@ _KINDS: Final = {
     "agents": "hands",
     "env": "envelopes",
     "dict": "dictionaries",
+    "run": "runs",
+    "runs": "runLists",
+    "run-agents": "runLists",
+    "art": "artifacts",
 }
-_CONTENT: Final = ("turns", "envelopes", "dictionaries")
+_CONTENT: Final = ("turns", "envelopes", "dictionaries")  # runs are counted beside them
 _HOUR_MS: Final = 3_600_000
 _NO_TTL: Final = -1
 # What is left, in hours, below each of these; above the last one is a class of its own.

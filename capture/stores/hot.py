@@ -12,7 +12,7 @@ from capture.stores.asking import Silence, StoreSilent, ahead_of_here
 
 Answer = TypeVar("Answer")
 
-_OURS: Final = (b"turn:", b"hand:", b"agents:", b"env:", b"dict:")
+_OURS: Final = (b"turn:", b"hand:", b"agents:", b"env:", b"dict:", b"run:", b"runs:", b"run-agents", b"art:")
 
 
 @dataclass(frozen=True, slots=True)

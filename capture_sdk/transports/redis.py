@@ -1,7 +1,7 @@
 """The Redis transport: the one writer of the buffer's keys. One server, a Sentinel's master, or a cluster.
 
-TTL rule: a key that others need outlives them. For each batch the order is blobs, turns, sets, and the blobs
-are renewed once more behind the turns, so that no turn outlives what it needs. Shared keys are renewed by a
+TTL rule: a key that others need outlives them. For each batch the order is blobs, turns or events, sets, and the
+blobs are renewed once more behind the turns, so that no turn outlives what it needs. Shared keys are renewed by a
 script that only ever lengthens a TTL: atomic, with commands of Redis 6.2 (which has no ``EXPIRE .. GT``), and one
 key per call, so that it works on a cluster.
 """
@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from capture_sdk.config import SPREAD_SCHEMES, Config, SpreadUrl, spread_hosts
 from capture_sdk.errors import TransportError
 from capture_sdk.keys import agents_key, hand_key, turn_key
-from capture_sdk.transports import BLOB_NEEDED, Blob, Parcel, Refusal
+from capture_sdk.runs.records import RunKey
+from capture_sdk.transports import BLOB_NEEDED, Blob, EventParcel, Parcel, Refusal
+from capture_sdk.transports.run_writes import (
+    ADD_EVENTS,
+    MARK_ACTIVE,
+    Command,
+    event_writes,
+    renewals_of,
+)
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -32,9 +40,6 @@ redis.call('SADD', KEYS[1], unpack(ARGV, 2))
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return 1
 """
-
-# A command, and the places in the batch of the parcels that fail when it does.
-_Command = tuple[tuple[object, ...], tuple[int, ...]]
 
 
 class RedisTransport:
@@ -80,6 +85,27 @@ class RedisTransport:
             raise TransportError(type(exc).__name__) from exc
         return list(_refusals(parcels, lacking, commands, answers))
 
+    def write_events(self, parcels: Sequence[EventParcel]) -> list[Refusal]:
+        """Write artifacts, runs and the sets that name them; send again the artifacts that had gone."""
+        from redis.exceptions import RedisError
+
+        blobs = _distinct(parcels)
+        try:
+            lacking = self._send_gone(blobs.values(), self._run(list(self._renewals(blobs.values()))))
+            writes = list(event_writes(parcels, lacking, self._ttl_ms))
+            commands = [*(command for _, command in writes), *self._renewals(blobs.values())]
+            answers = self._run(commands)
+            lacking |= self._send_gone(blobs.values(), answers[len(answers) - len(blobs) :])
+            runs = [(run, due) for (run, _), due in zip(writes, answers, strict=False) if run is not None]
+            self._run([each for run, due in runs for each in self._due(run, due)])
+        except (RedisError, OSError) as exc:
+            raise TransportError(type(exc).__name__) from exc
+        return list(_refusals(parcels, lacking, commands, answers))
+
+    def _due(self, run: RunKey, artifacts: object) -> Iterator[Command]:
+        if isinstance(artifacts, list) and artifacts:
+            yield from renewals_of(run, artifacts, _RENEW, self._ttl_ms)
+
     def close(self) -> None:
         """Close the connection pool."""
         if self._client is not None:
@@ -100,7 +126,7 @@ class RedisTransport:
             self._client = self._make()
         return self._client
 
-    def _renewals(self, blobs: Iterable[Blob]) -> Iterator[_Command]:
+    def _renewals(self, blobs: Iterable[Blob]) -> Iterator[Command]:
         for blob in blobs:
             yield (_RENEW, blob.key, self._ttl_ms), ()
 
@@ -121,7 +147,7 @@ class RedisTransport:
                 lacking[blob.key] = _reason(answer)
         return lacking
 
-    def _writes(self, parcels: Sequence[Parcel], lacking: Mapping[str, str]) -> Iterator[_Command]:
+    def _writes(self, parcels: Sequence[Parcel], lacking: Mapping[str, str]) -> Iterator[Command]:
         """Each turn that can be read back, and the two sets of each hand that the batch touches."""
         hands: dict[str, tuple[list[int], list[object]]] = {}
         agents: dict[str, tuple[list[int], list[object]]] = {}
@@ -141,7 +167,7 @@ class RedisTransport:
         for set_name, (places, members) in (*hands.items(), *agents.items()):
             yield (_ADD, set_name, self._ttl_ms, *dict.fromkeys(members)), tuple(places)
 
-    def _run(self, commands: Sequence[_Command]) -> list[Any]:
+    def _run(self, commands: Sequence[Command]) -> list[Any]:
         """Run commands in one pipeline; an answer that is an error belongs to its own command alone.
 
         Scripts go by their hash. A server that does not know one yet is told once, and the batch is repeated:
@@ -156,7 +182,7 @@ class RedisTransport:
             answers = self._pipeline(commands, by_hash=False)
         return answers
 
-    def _pipeline(self, commands: Sequence[_Command], *, by_hash: bool) -> list[Any]:
+    def _pipeline(self, commands: Sequence[Command], *, by_hash: bool) -> list[Any]:
         with self._redis().pipeline(transaction=False) as pipe:
             for command, _ in commands:
                 verb, *rest = command
@@ -171,11 +197,12 @@ class RedisTransport:
 
 
 _HASHES: Final[dict[object, str]] = {
-    script: hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest() for script in (_RENEW, _ADD)
+    script: hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
+    for script in (_RENEW, _ADD, ADD_EVENTS, MARK_ACTIVE)
 }
 
 
-def _distinct(parcels: Sequence[Parcel]) -> dict[str, Blob]:
+def _distinct(parcels: Sequence[Parcel | EventParcel]) -> dict[str, Blob]:
     """The blobs of a batch by key; of two of one key, the one that has its bytes."""
     blobs: dict[str, Blob] = {}
     for blob in (blob for parcel in parcels for blob in parcel.blobs):
@@ -185,9 +212,9 @@ def _distinct(parcels: Sequence[Parcel]) -> dict[str, Blob]:
 
 
 def _refusals(
-    parcels: Sequence[Parcel],
+    parcels: Sequence[Parcel | EventParcel],
     lacking: Mapping[str, str],
-    commands: Sequence[_Command],
+    commands: Sequence[Command],
     answers: Sequence[object],
 ) -> Iterator[Refusal]:
     refused = {

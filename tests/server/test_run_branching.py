@@ -8,7 +8,7 @@ from capture.runs.branching import Branching, BranchPoint, Reason, Verdict, bran
 from capture.runs.pairing import pair
 from capture.runs.run import Gap
 from capture_sdk.runs.records import EventKind
-from tests.runs import Writing
+from tests.run_writing import Writing
 
 
 @pytest.fixture

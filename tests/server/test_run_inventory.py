@@ -10,7 +10,7 @@ from capture.runs.inventory import CallContext, Inventory, Item, inventory
 from capture.runs.inventory.opening import RequestState
 from capture.runs.pairing import pair
 from capture_sdk.runs.records import Artifact, EventKind, artifact_ref
-from tests.runs import Writing
+from tests.run_writing import Writing
 
 CHAT = {
     "model": "m",

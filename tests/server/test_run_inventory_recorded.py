@@ -10,7 +10,7 @@ import yaml
 from capture.runs.inventory import CallContext, inventory
 from capture.runs.pairing import pair
 from tests.data import needs
-from tests.runs import Writing
+from tests.run_writing import Writing
 
 # What an item carries besides its text, and is no item itself.
 STRUCTURE = {"type", "role", "id", "tool_call_id", "tool_use_id", "call_id", "toolUseId", "index", "thought"}

@@ -7,7 +7,7 @@ import pytest
 
 from capture.runs.pairing import Moment, Paired, Proposal, pair
 from capture_sdk.runs.records import EventKind
-from tests.runs import Writing
+from tests.run_writing import Writing
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from capture.runs.pairing import pair
 from capture.runs.quality import CHECKS, Line, LineState, Report, report
 from capture.runs.run import Gap
 from capture_sdk.runs.records import EventKind
-from tests.runs import Writing
+from tests.run_writing import Writing
 
 MET, NOT_MET, NOT_APPLICABLE = LineState.MET, LineState.NOT_MET, LineState.NOT_APPLICABLE
 TOOL = {"type": "function", "function": {"name": "search", "description": "Finds.", "parameters": {}}}

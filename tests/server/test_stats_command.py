@@ -48,6 +48,9 @@ def test_the_durable_side_is_counted_and_weighed(buffer: Any) -> None:
         "charges": 2,
         "hands": 1,
         "searchTexts": 4,
+        "runs": 0,
+        "runEvents": 0,
+        "artifacts": 0,
     }
     disk = figures["diskBytes"]
     assert figures["bytesPerTurn"] == disk["turns"] + disk["envelopes"] + disk["dictionaries"] > 0

@@ -25,12 +25,16 @@ class Command(FiguresCommand):
             raise CommandError(f"no answer from: {', '.join(stats.down)}")
 
 
+_KINDS = (
+    *("turns", "hands", "seats", "envelopes", "dictionaries"),
+    *("runs", "runLists", "artifacts", "other"),
+)
+
+
 def _buffer(figures: BufferFigures) -> dict[str, object]:
     sample, keys = figures.sample, figures.keys
     return {
-        "keys": {
-            kind: keys[kind] for kind in ("turns", "hands", "seats", "envelopes", "dictionaries", "other")
-        },
+        "keys": {kind: keys[kind] for kind in _KINDS},
         "memoryBytes": dict(figures.memory_bytes),
         "contentBytes": dict(figures.content_bytes),
         "turnsPerEnvelope": round(keys["turns"] / keys["envelopes"], 2) if keys["envelopes"] else None,

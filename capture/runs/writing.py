@@ -34,7 +34,7 @@ Times = tuple[datetime.datetime, datetime.datetime]
 Item = TypeVar("Item")
 
 _HEAD_KINDS: Final = (EventKind.RUN_STARTED, EventKind.RUN_FINISHED, EventKind.RUN_RESUMED)
-_SHARED: Final = "artifacts of runs"
+_SHARED: Final = "writers of runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,8 @@ def lock_run(key: RunKey) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
 
 
-def lock_artifacts() -> None:
-    """Wait until nobody writes a run, to the end of the transaction: whoever deletes artifacts of no run does."""
+def lock_writers() -> None:
+    """Wait until nobody writes a run, to the end of the transaction: whoever deletes does."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [_SHARED])
 
@@ -177,7 +177,9 @@ def _write_artifacts(row: AgentRun, events: Iterable[HeldEvent], fetch: Fetch) -
 def _insert_artifacts(whole: Mapping[str, tuple[bytes, int]], damaged: Collection[str]) -> None:
     """Rows of their own, or in the place of what is damaged at rest: other runs refer to that, too."""
     rows = [AgentRunArtifact(sha256=each, data=data, size=size) for each, (data, size) in whole.items()]
-    AgentRunArtifact.objects.bulk_create([row for row in rows if row.sha256 not in damaged], ignore_conflicts=True)
+    AgentRunArtifact.objects.bulk_create(
+        [row for row in rows if row.sha256 not in damaged], ignore_conflicts=True
+    )
     for row in rows:
         if row.sha256 in damaged:
             AgentRunArtifact.objects.filter(sha256=row.sha256).update(data=row.data, size=row.size)

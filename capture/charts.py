@@ -27,6 +27,7 @@ class ChartTooLong(Exception):
 class Span(StrEnum):
     """How far back."""
 
+    HOUR = "1h"
     DAY = "24h"
     WEEK = "7d"
     MONTH = "30d"
@@ -40,6 +41,7 @@ class By(StrEnum):
 
 
 _STEPS: Final = {
+    Span.HOUR: (datetime.timedelta(minutes=1), 60),
     Span.DAY: (datetime.timedelta(hours=1), 24),
     Span.WEEK: (datetime.timedelta(hours=6), 28),
     Span.MONTH: (datetime.timedelta(days=1), 30),

@@ -16,7 +16,12 @@ from viewer.templatetags.capture_pages import grouped, money, percent, plain, se
 
 Number = int | float | None
 
-SPANS: Final = {Span.DAY: "24 hours, by hour", Span.WEEK: "7 days, by 6 hours", Span.MONTH: "30 days, by day"}
+SPANS: Final = {
+    Span.HOUR: "1 hour, by minute",
+    Span.DAY: "24 hours, by hour",
+    Span.WEEK: "7 days, by 6 hours",
+    Span.MONTH: "30 days, by day",
+}
 BYS: Final = {By.AGENT: "agent", By.VERSION: "agent and version"}
 
 

@@ -117,7 +117,7 @@
       font: "11px system-ui, sans-serif",
     };
     return [
-      { ...shared, space: 60, values: (plot, splits, axis, space, step) => splits.map((each) => moment(each, step)) },
+      { ...shared, space: 60, size: 26, values: (plot, splits, axis, space, step) => splits.map((each) => moment(each, step)) },
       { ...shared, size: 62, values: (plot, splits) => splits.map(AXES[unit]) },
     ];
   }

@@ -71,6 +71,14 @@
     if (next !== links[here]) next.click();
   }
 
+  // The list scrolls within its own frame: the page stays where it is.
+  function showInList(link) {
+    const list = link?.closest("ol");
+    if (!list) return;
+    const { top, bottom } = link.getBoundingClientRect(), frame = list.getBoundingClientRect();
+    if (top < frame.top || bottom > frame.bottom) list.scrollTop += top - frame.top - (frame.height - (bottom - top)) / 2;
+  }
+
   // After a turn was fetched: the list and the strip point to it, and reading goes on there.
   function arrived() {
     const turn = document.querySelector("#shown [data-turn]");
@@ -79,7 +87,7 @@
       if (link.dataset.leads === turn.id) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
-    document.querySelector(".turns a[aria-current]")?.scrollIntoView({ block: "nearest" });
+    showInList(document.querySelector(".turns a[aria-current]"));
     turn.focus({ preventScroll: true });
     if (turn.getBoundingClientRect().top < 0) turn.scrollIntoView({ block: "start" });
   }
@@ -105,4 +113,5 @@
   document.addEventListener("htmx:historyRestore", arrived);
   document.body.append(live);
   document.querySelectorAll("details[data-remember]").forEach(remember);
+  showInList(document.querySelector(".turns a[aria-current]"));
 })();

@@ -23,8 +23,8 @@ pytestmark = pytest.mark.django_db
 
 NOW = datetime.datetime(2024, 3, 31, 13, 45, 30, tzinfo=datetime.UTC)
 HOUR = datetime.timedelta(hours=1)
-WIDTH = {Span.DAY: HOUR, Span.WEEK: 6 * HOUR, Span.MONTH: 24 * HOUR}
-COUNT = {Span.DAY: 24, Span.WEEK: 28, Span.MONTH: 30}
+WIDTH = {Span.HOUR: HOUR / 60, Span.DAY: HOUR, Span.WEEK: 6 * HOUR, Span.MONTH: 24 * HOUR}
+COUNT = {Span.HOUR: 60, Span.DAY: 24, Span.WEEK: 28, Span.MONTH: 30}
 
 
 @pytest.fixture(autouse=True)

@@ -139,7 +139,7 @@ def test_what_is_not_stated_is_counted(played: None, log_in: LogIn) -> None:
 @pytest.mark.parametrize(
     ("query", "wanted"),
     [
-        ("range=1y", "Range must be one of 24h, 7d, 30d, not &#x27;1y&#x27;"),
+        ("range=1y", "Range must be one of 1h, 24h, 7d, 30d, not &#x27;1y&#x27;"),
         ("by=model", "By must be one of agent, version"),
         ("agent=a%00b", "NUL"),
         (f"agent={'x' * 201}", "1 to 200 characters"),

@@ -99,16 +99,32 @@ def test_every_large_part_leads_from_the_card_to_its_whole(buffer: Any, log_in: 
         assert f"{part.upper()}-END" in got(vera, end or "")
 
 
-def test_a_hand_of_three_hundred_turns_lists_them_all(buffer: Any, log_in: LogIn) -> None:
+# Whether a link is within the frame in which its list scrolls.
+IS_SHOWN = """link => {
+    const frame = link.closest("ol").getBoundingClientRect(), own = link.getBoundingClientRect();
+    return frame.top <= own.top + 1 && own.bottom <= frame.bottom + 1;
+}"""
+
+
+def test_a_hand_of_three_hundred_turns_lists_them_all_and_shows_the_one_that_is_open(
+    buffer: Any, log_in: LogIn, look: Look
+) -> None:
     rat = seat()
     for index in range(1, 301):
         play(rat, index)
-    page = got(
-        log_in("vera"),
-        f"/agent-capture/hand?tableId={TABLE}&handNumber={HAND}&agentId=river-rat&actionIndex=300",
-    )
+    address = f"/agent-capture/hand?tableId={TABLE}&handNumber={HAND}&agentId=river-rat&actionIndex=200"
+    page = got(log_in("vera"), address)
     assert page.count('data-leads="') >= 300
     assert page.count("<article") == 1
+    shown = look("vera", address)
+    current = shown.locator(".turns a[aria-current]")
+    assert current.evaluate(IS_SHOWN)
+    assert shown.evaluate("window.scrollY") == 0
+    for _ in range(8):
+        before = current.get_attribute("data-leads") or ""
+        shown.keyboard.press("k")
+        expect(current).not_to_have_attribute("data-leads", before)
+    assert current.evaluate(IS_SHOWN)
 
 
 @pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])

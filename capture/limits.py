@@ -170,6 +170,14 @@ SHOWN_ITEM: Final = 8_192
 SHOWN_ITEMS: Final = 200
 # Agents of a hand that the list names.
 SHOWN_AGENTS: Final = 24
+# Rows of a run's timeline a page: a minute's reading, and a page of some hundred kilobytes.
+RUN_ROWS: Final = 100
+# Characters of a value in a run's timeline that are shown; its own page has all of it.
+RUN_SHOWN_VALUE: Final = 600
+# Fields of an event, and artifacts of a field, that its row shows: no kind of ours has more than eight.
+RUN_SHOWN_FIELDS: Final = 12
+# Bytes of JSON that are laid out for reading: half a second of work; a longer text is read as it was recorded.
+RUN_LAYOUT_BYTES: Final = MIB
 
 # Turns that a search gives their text before it looks: a second of work at most; the rest is said to be left out.
 SEARCH_NOW_TURNS: Final = 100
@@ -245,3 +253,15 @@ SEEN_TOTAL: Final = 100_000
 SAID_CHARACTERS: Final = 65_536
 # Opening braces that may begin the parsed action: each costs one attempt to read it.
 SAID_BRACES: Final = 200
+
+# Items of a run's context inventory, over all of its model calls: a tenth of a second.
+INVENTORY_ITEMS: Final = 10_000
+# Bytes of requests that are taken apart for it, all together: half a second; calls beyond it are named.
+INVENTORY_BYTES: Final = 32 * MIB
+# Characters of an item that its list shows; the request has all of it.
+INVENTORY_PREVIEW: Final = 200
+
+# Events that one line of a quality report names; all are counted.
+REPORT_EVENTS: Final = 1_000
+# Events that one reason about a branch point names; all are counted.
+BRANCH_EVENTS: Final = 20

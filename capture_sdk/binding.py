@@ -19,7 +19,7 @@ def knowledge(builder: Callable[Params, Result]) -> Callable[Params, Result]:
     Arguments are bound by signature and frozen before the builder runs, so a memory source added to it
     later lands in the trace by itself. ``self`` and ``cls`` are left out. Outside a turn it does nothing.
     """
-    bind = _binder(inspect.signature(builder))
+    bind = binder(inspect.signature(builder))
 
     def note(args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         turn = current_turn()
@@ -46,10 +46,10 @@ def knowledge(builder: Callable[Params, Result]) -> Callable[Params, Result]:
     return synchronous
 
 
-_Bind = Callable[[tuple[object, ...], dict[str, object]], dict[str, object] | None]
+Bind = Callable[[tuple[object, ...], dict[str, object]], dict[str, object] | None]
 
 
-def _binder(signature: inspect.Signature) -> _Bind:
+def binder(signature: inspect.Signature) -> Bind:
     """How to name the arguments of a call; None for a call that the builder itself will refuse.
 
     A call of a plain signature is bound by hand: ``Signature.bind`` alone would cost a turn more than

@@ -5,12 +5,14 @@ from typing import Self
 
 from capture_sdk import config as configuration
 from capture_sdk.config import Config
-from capture_sdk.delivery import Delivery, FlushResult, Stats
+from capture_sdk.delivery import FlushResult, Stats
 from capture_sdk.errors import ConfigError
 from capture_sdk.ledger import HttpLedger, Ledger
-from capture_sdk.records import Charge
+from capture_sdk.records import Charge, RunKey
+from capture_sdk.scopes import RunScope
 from capture_sdk.transports import Transport
 from capture_sdk.transports.off import OffTransport
+from capture_sdk.turn_delivery import TurnDelivery
 from capture_sdk.turns import Door, Turn
 
 
@@ -34,7 +36,7 @@ class Client:
         if config is not None and options:
             raise ConfigError(f"give a Config or options, not both: {', '.join(options)}")
         self._config = config if config is not None else Config.of(**options)
-        self._delivery = Delivery(transport or _transport(self._config), self._config)
+        self._delivery = TurnDelivery(transport or transport_of(self._config), self._config)
         self._ledger = ledger or (HttpLedger(self._config) if self._config.base_url else None)
 
     @classmethod
@@ -61,14 +63,16 @@ class Client:
         action_index: int,
         agent_version_id: str | None = None,
         outbox: Door | None = None,
+        run: RunKey | RunScope | None = None,
     ) -> Turn:
         """Open a turn: ``with client.turn(...) as turn:``. Never raises.
 
         Ids are strings of 1 to 200 characters, the numbers integers from 0 to 2**63 - 1. A turn with any
-        other is played but not recorded: it is counted as lost, with the reason ``bad_id``, and logged.
+        other is played but not recorded: it is counted as lost, with the reason ``bad_id``, and logged. A turn within
+        a run (see ``capture_sdk.runs``) names it by itself; ``run`` names another.
         """
         where = (table_id, hand_number, agent_id, action_index)
-        return Turn(where, sink=self._delivery, outbox=outbox, agent_version_id=agent_version_id)
+        return Turn(where, sink=self._delivery, outbox=outbox, agent_version_id=agent_version_id, run=run)
 
     def record_charge(self, charge: Charge) -> None:
         """Write one row of the ledger: ``client.record_charge(turn.charge())``, once the turn's messages have left.
@@ -120,7 +124,8 @@ class _NoLedger:
         """Nothing to let go of."""
 
 
-def _transport(config: Config) -> Transport:
+def transport_of(config: Config) -> Transport:
+    """The transport that the settings name. Raises ConfigError."""
     if config.redis_url is not None:
         try:
             from capture_sdk.transports.redis import RedisTransport

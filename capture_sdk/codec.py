@@ -20,7 +20,7 @@ from typing import Any, Final
 from capture_sdk.errors import RecordError
 from capture_sdk.freeze import repack, unpack
 from capture_sdk.prompt import Prompt, bytes_text, text_bytes
-from capture_sdk.records import Adjustment, Attempt, TurnKey, TurnRecord
+from capture_sdk.records import Adjustment, Attempt, RunKey, TurnKey, TurnRecord
 
 try:
     from compression import zstd  # type: ignore[import-not-found,unused-ignore]  # Python 3.14
@@ -260,7 +260,8 @@ def _prompt(value: Any, envelope: bytes | None) -> Prompt | None:
 
 
 def _to_map(record: TurnRecord) -> dict[str, object]:
-    return {
+    run = {} if record.run is None else {"run": [record.run.agent_id, record.run.run_id]}
+    return run | {
         "tableId": record.key.table_id,
         "handNumber": record.key.hand_number,
         "agentId": record.key.agent_id,
@@ -340,4 +341,5 @@ def _from_map(fields: Fields, envelope: bytes | None) -> TurnRecord:
         client_id=fields.get("clientId"),
         sequence=fields.get("sequence"),
         losses=fields.get("losses") or {},
+        run=RunKey(*fields["run"]) if fields.get("run") else None,
     )

@@ -7,6 +7,7 @@ AGENT_CAPTURE_SERVICE_KEY      the key for that server, with the scope "ingest"
 CAPTURE_TTL_SECONDS            how long a captured turn stays in the buffer (86400)
 AGENT_CAPTURE_DIGEST_KEY       keys the digests that redaction leaves in place
 AGENT_CAPTURE_ENCRYPTION_KEY   a Fernet key, for rules that say "encrypt"
+AGENT_CAPTURE_RUN              the run that this process is part of, as its parent handed it over
 """
 
 import difflib
@@ -26,7 +27,7 @@ SPREAD_SCHEMES: Final = ("redis+cluster", "rediss+cluster", "redis+sentinel", "r
 DEFAULT_TTL_SECONDS: Final = 86_400
 _PREFIX: Final = "AGENT_CAPTURE"
 _VARIABLES: Final = frozenset(
-    {"", "_REDIS_URL", "_URL", "_SERVICE_KEY", "_DIGEST_KEY", "_ENCRYPTION_KEY"} | {"_SERVICE_KEYS"}
+    {"", "_REDIS_URL", "_URL", "_SERVICE_KEY", "_DIGEST_KEY", "_ENCRYPTION_KEY", "_RUN"} | {"_SERVICE_KEYS"}
 )  # the last is the server's; one environment often serves both
 
 
@@ -98,8 +99,12 @@ class Config:
         return f"Config({', '.join([*said, *key, f'ttl_seconds={self.ttl_seconds}'])})"
 
 
-def from_env(environ: Mapping[str, str] | None = None, /, **options: object) -> Config | None:
+def from_env(
+    environ: Mapping[str, str] | None = None, needs_store: bool = True, /, **options: object
+) -> Config | None:
     """Read the environment; None means that capture is switched off. ``options`` win over it.
+
+    ``needs_store`` is false where the caller brings a transport of its own.
 
     Raises ConfigError naming the variable that is missing, unknown or malformed.
     """
@@ -113,7 +118,12 @@ def from_env(environ: Mapping[str, str] | None = None, /, **options: object) -> 
     redis_url = environ.get("AGENT_CAPTURE_REDIS_URL", "").strip() or None
     base_url = environ.get("AGENT_CAPTURE_URL", "").strip() or None
     service_key = environ.get("AGENT_CAPTURE_SERVICE_KEY", "").strip() or None
-    if redis_url is None and base_url is None and not options.keys() & {"redis_url", "base_url"}:
+    if (
+        needs_store
+        and redis_url is None
+        and base_url is None
+        and not options.keys() & {"redis_url", "base_url"}
+    ):
         raise ConfigError(
             "AGENT_CAPTURE_REDIS_URL is missing: set it to the capture Redis (redis://host:6379/0), "
             "or AGENT_CAPTURE_URL to the capture server, or set AGENT_CAPTURE=off"
@@ -134,6 +144,11 @@ def from_env(environ: Mapping[str, str] | None = None, /, **options: object) -> 
         "policy": CapturePolicy(keys=_keys(environ)),
     }
     return Config.of(**(read | options))
+
+
+def handed_run(environ: Mapping[str, str] | None = None) -> str | None:
+    """What this process was handed of a run that it is part of, as it stands."""
+    return (os.environ if environ is None else environ).get("AGENT_CAPTURE_RUN")
 
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:

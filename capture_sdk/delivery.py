@@ -1,8 +1,9 @@
-"""From the turn's thread to the buffer: a bounded queue, one lazy daemon thread, every loss counted.
+"""From the agent's thread to the buffer: a bounded queue, one lazy daemon thread, every loss counted.
 
-The turn's thread pays for one lock and one append. Hashing, redaction, encoding and the network are the
-background thread's, which looks for turns every so often while turns come, and has to be woken only after a
-rest. While the store is down the queue holds what its two bounds allow, the rest is dropped and counted;
+What is queued is a turn (``turn_delivery``) or an event of a run (``runs.delivery``); here is what both share. The
+agent's thread pays for one lock and one append. Hashing, redaction, encoding and the network are the background
+thread's, which looks for work every so often while work comes, and has to be woken only after a rest. While
+the store is down the queue holds what its two bounds allow, the rest is dropped and counted;
 after ``max_attempts`` a batch is given up and counted too. Log lines carry reasons and counts, never recorded
 content, and at most one a reason every ten seconds.
 """
@@ -16,36 +17,28 @@ import threading
 import time
 import weakref
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Generic, Protocol, TypeVar
 from uuid import uuid4
 
-from capture_sdk.codec import frame, packed
 from capture_sdk.config import Config
-from capture_sdk.dictionaries import Dictionaries
 from capture_sdk.errors import IdError, TransportError
-from capture_sdk.keys import dictionary_key, envelope_key
-from capture_sdk.records import TurnRecord
 from capture_sdk.redact.policy import CapturePolicy
-from capture_sdk.sealing import seal
-from capture_sdk.splitting import Splitter
-from capture_sdk.transports import Blob, Parcel, Transport
-from capture_sdk.turns import Turn
+from capture_sdk.transports import Refusal
 
 log = logging.getLogger("capture_sdk")
 
 _LOG_EVERY_SECONDS: Final = 10.0
-_REST_AFTER_SECONDS: Final = 5.0  # without a turn; until then the thread looks by itself and costs no wake-up
-_HANDS_NUMBERED: Final = 4_096  # sequence counters kept; an agent plays a few hands at a time
-_CAN_BE_CUT: Final = (
-    "artifacts knowledge prompt response reasoning attempts adjustments decision unsent usage".split()
-)
+_REST_AFTER_SECONDS: Final = 5.0  # without work; until then the thread looks by itself and costs no wake-up
+
+Item = TypeVar("Item")
+Packed = TypeVar("Packed")
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What became of the turns so far. ``queued`` are still on their way."""
+    """What became of the turns (or events) so far. ``queued`` are still on their way."""
 
     accepted: int
     written: int
@@ -68,11 +61,23 @@ class FlushResult:
         return self.pending == 0 and not self.lost
 
 
-class Delivery:
-    """Takes finished turns from any thread and delivers them from one of its own."""
+class Connected(Protocol):
+    """What delivery asks of every transport, whatever it carries."""
 
-    def __init__(self, transport: Transport, config: Config) -> None:
-        self._transport = transport
+    def close(self) -> None: ...
+    def forked(self) -> None: ...
+
+
+class Delivery(Generic[Item, Packed]):
+    """Takes finished items from any thread and delivers them from one of its own.
+
+    What they are is its heirs' to say: ``_encode`` packs one, ``_send`` writes a batch of what was packed.
+    """
+
+    what = "items"
+
+    def __init__(self, transport: Connected, config: Config) -> None:
+        self._out = transport
         self._config = config
         self.policy: CapturePolicy = config.policy
         self._last_logged: dict[str, float] = {}
@@ -80,10 +85,11 @@ class Delivery:
         _living.add(self)
 
     def _begin(self) -> None:
-        """The state of one process; a forked child begins anew and leaves the parent's turns to it."""
-        self._lock = threading.Lock()
+        """The state of one process; a forked child begins anew and leaves the parent's items to it."""
+        # Entered again where a signal, or an object that is thrown away, records within the agent's own append.
+        self._lock = threading.RLock()
         self._settled = threading.Condition(self._lock)
-        self._queue: deque[tuple[Turn, int]] = deque()
+        self._queue: deque[tuple[Item, int]] = deque()
         self._held_bytes = 0  # of the queue, and of the batch that is under way
         self._in_flight = self._taken_bytes = 0
         self._thread: threading.Thread | None = None
@@ -93,28 +99,34 @@ class Delivery:
         self._hurry = threading.Event()
         self._accepted = self._written = self._retried = self._fallbacks = self._faults = 0
         self._lost: Counter[str] = Counter()
-        self._sequences: dict[tuple[object, object, object], int] = {}
-        self._dictionaries = Dictionaries()
-        self._splitter = Splitter()
         self.client_id = uuid4().hex
 
-    # The turn's thread.
+    # What heirs say of their items.
 
-    def submit(self, turn: Turn) -> None:
-        """Take a finished turn, or count why not. Never blocks on the store."""
-        # A fallback has only a charge; what an exception ended before any answer is no turn to show.
-        if turn.fallback_reason is not None or (turn.error is not None and turn.answer is None):
-            with self._lock:
-                self._fallbacks += turn.is_fallback
-            return
-        size, hand = turn.size(), turn.where[:3]
+    def _encode(self, item: Item) -> Packed:
+        """Pack one, on the background thread. Raises IdError for one whose ids are none."""
+        raise NotImplementedError
+
+    def _send(self, batch: Sequence[Packed]) -> list[Refusal]:
+        """Write a batch through the transport, whose words and errors these are."""
+        raise NotImplementedError
+
+    def _number(self, item: Item) -> None:
+        """Give an item its place in the order, under the queue's lock."""
+
+    def _tidy(self) -> None:
+        """Forget what is no longer needed; once a batch, under the queue's lock."""
+
+    def _missed(self, items: Sequence[Item], reason: str) -> None:
+        """Learn which items were lost; under the queue's lock."""
+
+    # The agent's thread.
+
+    def accept(self, item: Item, size: int) -> None:
+        """Take a finished item of about ``size`` bytes, or count why not. Never blocks on the store."""
         reason = None
         with self._lock:
-            try:
-                turn.sequence = self._sequences.pop(hand, 0)
-                self._sequences[hand] = turn.sequence + 1
-            except TypeError:
-                pass  # ids that are no ids: the delivery thread will refuse them
+            self._number(item)
             if self._closed:
                 reason = "closed"
             elif (
@@ -127,10 +139,10 @@ class Delivery:
                     self._start()
                 self._accepted += 1
                 self._held_bytes += size
-                self._queue.append((turn, size))
+                self._queue.append((item, size))
             rests, self._rests = self._rests, False
         if reason is not None:
-            self._lose(reason, 1)
+            self.lose(reason, [item])
         elif rests:
             self._wake.set()
 
@@ -160,10 +172,10 @@ class Delivery:
                 elif self._closed:
                     return
         finally:
-            self._thread = None  # whatever ended it, the next turn begins another
+            self._thread = None  # whatever ended it, the next item begins another
 
     def _wait(self, last: float) -> None:
-        """Gather turns for a moment; after a while without any, rest until one comes."""
+        """Gather items for a moment; after a while without any, rest until one comes."""
         with self._lock:
             if len(self._queue) >= self._config.batch_items or self._closed:
                 return
@@ -172,15 +184,14 @@ class Delivery:
         if self._wake.wait(None if rests else self._config.linger_seconds):
             self._wake.clear()
 
-    def _take(self) -> list[tuple[Turn, int]]:
+    def _take(self) -> list[Item]:
         with self._lock:
-            while len(self._sequences) > _HANDS_NUMBERED:
-                del self._sequences[next(iter(self._sequences))]
+            self._tidy()
             count = min(len(self._queue), self._config.batch_items)
             batch = [self._queue.popleft() for _ in range(count)]
             self._in_flight = len(batch)
             self._taken_bytes = sum(size for _, size in batch)
-        return batch
+        return [item for item, _ in batch]
 
     def _done(self) -> None:
         with self._lock:
@@ -189,72 +200,50 @@ class Delivery:
             if not self._queue:
                 self._settled.notify_all()
 
-    def _deliver(self, batch: list[tuple[Turn, int]]) -> None:
-        parcels = [parcel for turn, _ in batch if (parcel := self._encode(turn)) is not None]
+    def _deliver(self, batch: list[Item]) -> None:
+        work = [(item, packed) for item in batch if (packed := self._packed(item)) is not None]
         for attempt in range(1, self._config.max_attempts + 1):
-            parcels, reason, wait = self._write(parcels)
-            if not parcels:
+            work, reason, wait = self._write(work)
+            if not work:
                 return
             if attempt == self._config.max_attempts:
                 break
             with self._lock:
-                self._retried += len(parcels)
+                self._retried += len(work)
             self._log_rarely(f"retry:{reason}", "capture buffer not written (%s), trying again", reason)
             self._hurry.wait(max(self._backoff(attempt), wait))
-        self._lose(reason, len(parcels))
+        self.lose(reason, [item for item, _ in work])
 
-    def _encode(self, turn: Turn) -> Parcel | None:
+    def _packed(self, item: Item) -> Packed | None:
         try:
-            with self._lock:
-                losses = dict(self._lost)
-            key = turn.key
-            record = seal(turn, key, client_id=self.client_id, losses=losses, splitter=self._splitter)
-            return self._parcel(record)
+            return self._encode(item)
         except IdError as exc:
-            self._log_rarely("bad_id", "capture refuses a turn: %s", exc)
-            self._lose("bad_id", 1)
-        except Exception as exc:  # noqa: BLE001 - one strange turn must not end the thread that delivers the others
-            self._lose(f"encode:{type(exc).__name__}", 1)
+            self._log_rarely("bad_id", "capture refuses one of its %s: %s", self.what, exc)
+            self.lose("bad_id", [item])
+        except Exception as exc:  # noqa: BLE001 - one strange item must not end the thread that delivers the others
+            self.lose(f"encode:{type(exc).__name__}", [item])
         return None
 
-    def _parcel(self, record: TurnRecord) -> Parcel:
-        content = packed(record)
-        if len(content) > self._config.max_record_bytes:
-            record = fitting(record, self._config.max_record_bytes)
-            content = packed(record)
-        prompt, dictionary = record.prompt, None
-        if self._transport.takes_dictionaries:
-            framed, needed, blob = self._dictionaries.frame(record.key.agent_id, content)
-            if needed is not None and blob is not None:
-                dictionary = Blob(dictionary_key(needed), needed, blob)
-        else:
-            framed = frame(content)
-        envelope = None
-        if prompt is not None and prompt.env_hash is not None and prompt.envelope is not None:
-            envelope = Blob(envelope_key(prompt.env_hash), prompt.env_hash, prompt.envelope)
-        return Parcel(record.key, framed, envelope, dictionary)
-
-    def _write(self, parcels: list[Parcel]) -> tuple[list[Parcel], str, float]:
+    def _write(self, work: list[tuple[Item, Packed]]) -> tuple[list[tuple[Item, Packed]], str, float]:
         """Write once; return what is left to try again, why, and how long the server asks to be left alone."""
-        if not parcels:
+        if not work:
             return [], "", 0
         try:
-            # outbox: allowed because this transport carries records to the buffer, not messages to a table
-            refusals = self._transport.write(parcels)
+            refusals = self._send([packed for _, packed in work])
         except TransportError as exc:
             if exc.retryable:
                 wait = min(exc.retry_after or 0, self._config.retry_after_limit_seconds)
-                return parcels, exc.reason, wait
-            self._lose(exc.reason, len(parcels))
+                return work, exc.reason, wait
+            self.lose(exc.reason, [item for item, _ in work])
             return [], exc.reason, 0
         except Exception as exc:  # noqa: BLE001 - a transport of somebody's own may raise whatever it likes
-            return parcels, type(exc).__name__, 0
+            return work, type(exc).__name__, 0
         with self._lock:
-            self._written += len(parcels) - len(refusals)
+            self._written += len(work) - len(refusals)
         for refusal in refusals:
             if not refusal.retryable:
-                self._lose(refusal.reason, 1)
-        again = [parcels[refusal.index] for refusal in refusals if refusal.retryable]
+                self.lose(refusal.reason, [work[refusal.index][0]])
+        again = [work[refusal.index] for refusal in refusals if refusal.retryable]
         return again, refusals[0].reason if refusals else "", 0
 
     def _backoff(self, attempt: int) -> float:
@@ -262,11 +251,17 @@ class Delivery:
         limit = min(self._config.backoff_limit_seconds, self._config.backoff_seconds * 2**attempt)
         return random.uniform(0, limit)  # noqa: S311 - spreads retries, guards nothing
 
-    def _lose(self, reason: str, count: int) -> None:
-        """Count a loss, and log it outside of the lock: a handler may be slow, and no turn waits for it."""
+    def lose(self, reason: str, items: Sequence[Item], *, beside: int = 0) -> None:
+        """Count a loss of ``items``, and of so many ``beside`` them that never became one.
+
+        It is logged outside of the lock: a handler may be slow, and no agent waits for it.
+        """
         with self._lock:
-            self._lost[reason] += count
-        self._log_rarely(f"lost:{reason}", "capture lost turns: %s (%d so far)", reason, self._lost[reason])
+            self._lost[reason] += len(items) + beside
+            self._missed(items, reason)
+        self._log_rarely(
+            f"lost:{reason}", "capture lost %s: %s (%d so far)", self.what, reason, self._lost[reason]
+        )
 
     def _log_rarely(self, about: str, message: str, *details: object) -> None:
         now = time.monotonic()
@@ -306,15 +301,15 @@ class Delivery:
         self.flush(timeout)
         with self._lock:
             self._closed = True
-            left = len(self._queue)
+            left = [item for item, _ in self._queue]
             self._queue.clear()
         if left:
-            self._lose("closed", left)
+            self.lose("closed", left)
         with self._lock:
             result = FlushResult(self._written, self._in_flight, dict(self._lost))
         self._wake.set()
         self._hurry.set()
-        self._transport.close()
+        self._out.close()
         return result
 
     def exit(self) -> None:
@@ -324,21 +319,10 @@ class Delivery:
     def forked(self) -> None:
         """Begin anew in a forked child: its parent's thread, locks and sockets are not its own."""
         self._begin()
-        self._transport.forked()
+        self._out.forked()
 
 
-def fitting(record: TurnRecord, limit: int) -> TurnRecord:
-    """The record without its largest parts, until it fits: what it cannot keep it names as cut."""
-    while len(packed(record)) > limit:
-        sizes = {name: len(packed(record)) - len(packed(record.without(name))) for name in _CAN_BE_CUT}
-        largest = max(sizes, key=lambda name: sizes[name])
-        if sizes[largest] <= 0:
-            break
-        record = record.without(largest)
-    return record
-
-
-_living: "weakref.WeakSet[Delivery]" = weakref.WeakSet()
+_living: "weakref.WeakSet[Delivery[Any, Any]]" = weakref.WeakSet()
 
 
 def _each(verb: str) -> None:
@@ -346,7 +330,7 @@ def _each(verb: str) -> None:
         getattr(delivery, verb)()
 
 
-def _at_worker_end(delivery: Delivery) -> None:
+def _at_worker_end(delivery: Delivery[Any, Any]) -> None:
     """A worker of multiprocessing ends without the interpreter's exit handlers: it has its own."""
     util: Any = sys.modules.get("multiprocessing.util")
     process: Any = sys.modules.get("multiprocessing.process")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from capture_sdk.freeze import unpack
+from capture_sdk.keys import checked_id
 from capture_sdk.prompt import Prompt
 
 Amount = int | float | str | None
@@ -48,6 +49,18 @@ class TurnKey:
     action_index: int
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class RunKey:
+    """What names a run: the agent that it belongs to, and an id of its own. Raises IdError for ids that are none."""
+
+    agent_id: str
+    run_id: str
+
+    def __post_init__(self) -> None:
+        checked_id("Agent id", self.agent_id)
+        checked_id("Run id", self.run_id)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRecord:
     """One captured turn. None means *not captured*; an empty value means *captured, and empty*.
@@ -57,7 +70,8 @@ class TurnRecord:
     credentials marked. ``redactions`` counts what was changed by action, under the rules of ``policy``;
     ``rewritten`` names byte-faithful fields that a policy changed, ``cut`` those that were too large to keep.
     ``artifacts`` are the values that a policy put apart, by sha256. ``losses`` counts this client's lost turns so far
-    by reason; ``sequence`` numbers its turns within (client, agent, hand) from 0.
+    by reason; ``sequence`` numbers its turns within (client, agent, hand) from 0. ``run`` is the run that the turn
+    was taken in.
     """
 
     key: TurnKey
@@ -88,6 +102,7 @@ class TurnRecord:
     client_id: str | None = None
     sequence: int | None = None
     losses: Mapping[str, int] = field(default_factory=dict)
+    run: RunKey | None = None
 
     @property
     def messages(self) -> list[object] | None:

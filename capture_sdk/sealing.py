@@ -60,6 +60,7 @@ def seal(
         client_id=client_id,
         sequence=turn.sequence,
         losses=losses,
+        run=turn.run,
     )
 
 

@@ -10,14 +10,15 @@ import functools
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from types import FrameType, TracebackType
 from typing import Literal, ParamSpec, Protocol, Self, TypeVar
 
 from capture_sdk.freeze import pack, snapshot, snapshot_items, unpack
 from capture_sdk.keys import checked_id, checked_index
-from capture_sdk.records import Adjustment, Amount, Charge, TurnKey
+from capture_sdk.records import Adjustment, Amount, Charge, RunKey, TurnKey
 from capture_sdk.redact.policy import CapturePolicy
+from capture_sdk.scopes import RunScope, Scope, current_scope, latest_run
 from capture_sdk.usage import TokenCounts, token_counts
 
 Params = ParamSpec("Params")
@@ -93,11 +94,11 @@ def invisible(verb: Callable[Params, None]) -> Callable[Params, None]:
     return guarded
 
 
-class Turn:
+class Turn(Scope):
     """One turn of one agent. Use it as a context manager, ``with`` or ``async with``.
 
     ``where`` is (table, hand, agent, action index) as the agent gave it, ``outbox`` the seat's door, ``sink``
-    takes the finished turn.
+    takes the finished turn. ``run`` is the run that it is part of, if not the one that is open where it is opened.
     """
 
     # What a turn has not been told stays here, and costs its thread nothing.
@@ -121,11 +122,9 @@ class Turn:
     latency_ms: float | None = None
     error: str | None = None
     fallback_reason: str | None = None
+    run: RunKey | None = None
     sequence = 0
     closed_at = 0.0
-    is_open = False
-    outer: "Turn | None" = None
-    frame: FrameType | None = None
 
     def __init__(
         self,
@@ -134,11 +133,14 @@ class Turn:
         sink: Sink,
         outbox: Door | None = None,
         agent_version_id: str | None = None,
+        run: object = None,
     ) -> None:
         self.where = where
         self.sink = sink
         self.outbox = outbox
         self.agent_version_id = agent_version_id
+        if run is not None:
+            self.run = _run_key(run)
 
     # The four parts, in the loop's order.
 
@@ -246,20 +248,6 @@ class Turn:
         """State that no usable answer came and the safe action is taken: no record, only a charge."""
         self.fallback_reason = reason
 
-    def carry(self, function: Callable[Params, Result]) -> Callable[Params, Result]:
-        """``function``, to be run in another thread as part of this turn.
-
-        ``asyncio.to_thread`` carries the turn along by itself; a bare executor or thread does not.
-        """
-        context = copy_context()
-
-        @functools.wraps(function)
-        def carried(*args: Params.args, **kwargs: Params.kwargs) -> Result:
-            # A context is entered by one thread at a time: each call gets a copy of its own.
-            return context.copy().run(function, *args, **kwargs)
-
-        return carried
-
     # The frame around them.
 
     def __enter__(self) -> Self:
@@ -269,6 +257,9 @@ class Turn:
                 self._open_within(outer, sys._getframe(1))
             self.is_open = True
             latest.set(self)
+            if self.run is None and latest_run.get() is not None:
+                scope = current_scope()
+                self.run = None if scope is None else scope.key
             if self.outbox is not None:
                 self.sent = []
                 self.outbox.begin(self)
@@ -311,13 +302,6 @@ class Turn:
         self.tokens += (token_counts(usage),)
         if cost_micros is not None:
             self.cost_micros = (self.cost_micros or 0) + cost_micros
-
-    def next_open(self) -> "Turn | None":
-        """The nearest turn around this one that is still open."""
-        turn = self.outer
-        while turn is not None and not turn.is_open:
-            turn = turn.outer
-        return turn
 
     # What is read off it.
 
@@ -386,3 +370,9 @@ def _steady(text: object) -> Text:
     if isinstance(text, bytes | bytearray | memoryview):
         return bytes(text)
     raise TypeError(f"text is str or bytes, not {type(text).__name__}")
+
+
+def _run_key(run: object) -> RunKey | None:
+    """The key of a run, given as that or as the run; None for anything else, which no store could hold."""
+    key = run.key if isinstance(run, RunScope) else run
+    return key if isinstance(key, RunKey) else None

@@ -2,16 +2,19 @@
 
     POST …/turns    {"turns": [{"record": base64, "envHash": hex, "envelope": base64}]}
     POST …/charges  {"charges": [{"tableId", "handNumber", "agentId", "actionIndex", "chargedAt", …}]}
+    POST …/runs/events  {"events": [{"event": base64, "artifacts": [{"sha256": hex, "data": base64}]}]}
     answer          {"results": [{"status", "reason", "message"}]}, one for each item, in order
 
 ``record`` is what ``codec.encode`` wrote. ``envelope`` may be left out when the server is thought to have it: where it
-has not, the item's status is ``envelope_needed`` and it is sent again with it.
+has not, the item's status is ``envelope_needed`` and it is sent again with it. So it is with an event's artifacts:
+``event`` is what ``encode_event`` wrote, ``data`` the bytes of an artifact as a store keeps them, and an item without
+the ``data`` that the server lacks is ``artifact_needed``.
 """
 
 import base64
 import binascii
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, Final
 
@@ -22,8 +25,10 @@ from capture_sdk.records import Charge, TurnKey
 
 TURNS_PATH: Final = "/internal/agent-capture/turns"
 CHARGES_PATH: Final = "/internal/agent-capture/charges"
+RUN_EVENTS_PATH: Final = "/internal/agent-capture/runs/events"
 WRITTEN: Final = "written"
 ENVELOPE_NEEDED: Final = "envelope_needed"
+ARTIFACT_NEEDED: Final = "artifact_needed"
 REFUSED: Final = "refused"
 
 CHARGE_NUMBER_MAX: Final = (
@@ -42,6 +47,16 @@ def turn_json(record: bytes, env_hash: str | None, envelope: bytes | None) -> di
     if envelope is not None:
         item["envelope"] = base64.b64encode(envelope).decode("ascii")
     return item
+
+
+def event_json(event: bytes, artifacts: Iterable[tuple[str, bytes | None]]) -> dict[str, object]:
+    """One item of a batch of a run's events: ``artifacts`` are (sha256, stored bytes or None)."""
+    item: dict[str, object] = {"event": base64.b64encode(event).decode("ascii")}
+    listed = [
+        {"sha256": sha256} | ({} if data is None else {"data": base64.b64encode(data).decode("ascii")})
+        for sha256, data in artifacts
+    ]
+    return item | ({"artifacts": listed} if listed else {})
 
 
 def charge_json(charge: Charge) -> dict[str, object]:

@@ -46,6 +46,6 @@ def framed(
     return render(request, template, admin.site.each_context(request) | context, status=status)
 
 
-def bad_address(request: HttpRequest, error: Exception) -> HttpResponse:
+def bad_address(request: HttpRequest, error: Exception, *, what: str = "hand") -> HttpResponse:
     """The page for an address that names nothing: it says which value, and what is wanted."""
-    return framed(request, "viewer/bad_address.html", {"error": str(error)}, status=400)
+    return framed(request, "viewer/bad_address.html", {"error": str(error), "what": what}, status=400)

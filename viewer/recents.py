@@ -58,24 +58,25 @@ def narrowed(given: QueryDict) -> Narrowed:
         agent_id=checked_id("Agent", said["agent"]) if "agent" in said else None,
         agent_version_id=said.get("version"),
         model=said.get("model"),
-        stands_out=StandsOut(_one("Stands out", said["standsOut"], list(StandsOut)))
+        stands_out=StandsOut(one_of("Stands out", said["standsOut"], list(StandsOut)))
         if "standsOut" in said
         else None,
-        state=StateFilter(_one("State", said["state"], list(StateFilter))) if "state" in said else None,
-        since=_time("Since", said["since"]) if "since" in said else None,
-        until=_time("Until", said["until"]) if "until" in said else None,
+        state=StateFilter(one_of("State", said["state"], list(StateFilter))) if "state" in said else None,
+        since=time_of("Since", said["since"]) if "since" in said else None,
+        until=time_of("Until", said["until"]) if "until" in said else None,
     )
     return Narrowed(said, wanted)
 
 
-def _one(name: str, given: str, words: list[str]) -> str:
+def one_of(name: str, given: str, words: list[str]) -> str:
+    """A word that must be one of these. Raises IdError."""
     if given not in words:
         raise IdError(f"{name} must be one of {', '.join(words)}, not {given[:40]!r}")
     return given
 
 
-def _time(name: str, given: str) -> datetime.datetime:
-    """A time as the field of a page writes it; the pages are in UTC throughout."""
+def time_of(name: str, given: str) -> datetime.datetime:
+    """A time as the field of a page writes it; the pages are in UTC throughout. Raises IdError."""
     try:
         read = datetime.datetime.fromisoformat(given)
         return read.replace(tzinfo=datetime.UTC) if read.tzinfo is None else read.astimezone(datetime.UTC)

@@ -3,6 +3,8 @@
 from django.urls import path
 
 from viewer import charting, compare, searching, texts, views
+from viewer.runs import evidence, listing, page
+from viewer.runs import texts as run_texts
 
 app_name = "viewer"
 
@@ -18,6 +20,16 @@ urlpatterns = [
     path("search", searching.search, name="search"),
     path("compare", compare.compare, name="compare"),
     path("charts", charting.charts, name="charts"),
+    path("runs", listing.runs, name="runs"),
+    path("runs/run", page.run, name="run"),
+    path("runs/keep", page.keep, name="run_keep"),
+    path("runs/quality", evidence.quality, name="run_quality"),
+    path("runs/branches", evidence.branches, name="run_branches"),
+    path("runs/context", evidence.context, name="run_context"),
+    path("runs/artifacts", evidence.artifacts, name="run_artifacts"),
+    path("runs/event", run_texts.event, name="run_event"),
+    path("runs/artifact", run_texts.artifact, name="run_artifact"),
+    path("runs/raw", run_texts.raw, name="run_raw"),
     path("verdict", compare.verdict, name="verdict"),
     path("verdicts", compare.verdict_list, name="verdicts"),
 ]

@@ -4,7 +4,7 @@ One transaction a run, safe with two at once and to repeat: the first of an even
 """
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
@@ -165,8 +165,7 @@ def _write_artifacts(row: AgentRun, events: Iterable[HeldEvent], fetch: Fetch) -
         lacking = sorted(set(some) - sound(kept).keys())
         found = fetch(lacking) if lacking else {}
         whole = sound({each: data for each, data in found.items() if each in lacking})
-        for sha256, data in sorted(whole.items()):
-            _write_artifact(sha256, found[sha256], len(data), is_damaged=sha256 in kept)
+        _insert_artifacts({each: (found[each], len(data)) for each, data in sorted(whole.items())}, kept)
         if whole.keys() - sound(kept_artifacts(whole)).keys():
             raise PinDamaged("an artifact reads back different")
         added += sum(len(found[each]) for each in whole)
@@ -175,14 +174,15 @@ def _write_artifacts(row: AgentRun, events: Iterable[HeldEvent], fetch: Fetch) -
     return added, missing
 
 
-def _write_artifact(sha256: str, stored: bytes, size: int, *, is_damaged: bool) -> None:
-    """A row of its own, or in the place of what is damaged at rest: other runs refer to that, too."""
-    if is_damaged:
-        AgentRunArtifact.objects.filter(sha256=sha256).update(data=stored, size=size)
-    else:
-        AgentRunArtifact.objects.bulk_create(
-            [AgentRunArtifact(sha256=sha256, data=stored, size=size)], ignore_conflicts=True
-        )
+def _insert_artifacts(whole: Mapping[str, tuple[bytes, int]], damaged: Collection[str]) -> None:
+    """Rows of their own, or in the place of what is damaged at rest: other runs refer to that, too."""
+    rows = [AgentRunArtifact(sha256=each, data=data, size=size) for each, (data, size) in whole.items()]
+    AgentRunArtifact.objects.bulk_create(
+        [row for row in rows if row.sha256 not in damaged], ignore_conflicts=True
+    )
+    for row in rows:
+        if row.sha256 in damaged:
+            AgentRunArtifact.objects.filter(sha256=row.sha256).update(data=row.data, size=row.size)
 
 
 def _write_events(row: AgentRun, new: Sequence[HeldEvent]) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -80,6 +80,37 @@ class Redactor:
         if value is None or isinstance(value, str | bytes):
             return value
         return repack(value)
+
+    def pieces(self, pieces: Sequence[str]) -> list[str]:
+        """Redact one text that came in pieces: a secret is marked where it begins, and cut from what follows.
+
+        Never raises: a failure withholds every piece.
+        """
+        try:
+            return self._pieces(list(pieces))
+        except Exception as exc:  # noqa: BLE001 - fails closed: whatever goes wrong here must not pass a secret
+            self._withheld(exc)
+            return [""] * len(pieces)
+
+    def _pieces(self, pieces: list[str]) -> list[str]:
+        whole = "".join(pieces)
+        found = spans(whole, self._known, kinds=looks(whole))
+        if not found:
+            return pieces
+        kept, start, rest = [], 0, list(found)
+        for piece in pieces:
+            end, parts, place = start + len(piece), list[str](), start
+            while rest and rest[0].start < end:
+                span = rest[0]
+                if span.start >= start:
+                    parts += [whole[place : span.start], self._mark(whole, span)]
+                place = min(span.end, end)
+                if span.end > end:
+                    break
+                rest.pop(0)
+            kept.append("".join([*parts, whole[place:end]]))
+            start = end
+        return kept
 
     @property
     def _is_plain(self) -> bool:

@@ -17,6 +17,24 @@ from capture_sdk.codec import fields_of, frame, unframe
 from capture_sdk.errors import RecordError
 from capture_sdk.freeze import pack, repack, unpack
 from capture_sdk.keys import checked_id
+from capture_sdk.records import RunKey
+
+__all__ = [
+    "ARTIFACT",
+    "Artifact",
+    "Body",
+    "EventKind",
+    "Place",
+    "RunEvent",
+    "RunKey",
+    "SideEffect",
+    "Status",
+    "artifact_ref",
+    "artifact_refs",
+    "body",
+    "decode_event",
+    "encode_event",
+]
 
 ARTIFACT: Final = "$artifact"
 Body = Mapping[str, Any]
@@ -66,18 +84,6 @@ class Place(StrEnum):
     BEFORE_TOOL = "before-tool"
     AFTER_TOOL = "after-tool"
     BEFORE_FINAL = "before-final"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class RunKey:
-    """What names a run: the agent that it belongs to, and an id of its own. Raises IdError for ids that are none."""
-
-    agent_id: str
-    run_id: str
-
-    def __post_init__(self) -> None:
-        checked_id("Agent id", self.agent_id)
-        checked_id("Run id", self.run_id)
 
 
 @dataclass(frozen=True, slots=True)

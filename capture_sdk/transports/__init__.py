@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from capture_sdk.records import TurnKey
-from capture_sdk.runs.records import RunKey
+from capture_sdk.records import RunKey, TurnKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,28 @@
 
 import threading
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from capture_sdk.codec import decode
+from capture_sdk.codec import decode, unframe
 from capture_sdk.records import TurnKey, TurnRecord
-from capture_sdk.transports import Parcel, Refusal
+from capture_sdk.transports import EventParcel, Parcel, Refusal
+
+if TYPE_CHECKING:
+    from capture_sdk.runs.records import RunEvent
 
 
 class MemoryTransport:
-    """Keeps parcels in dictionaries, as a Redis would: turns by key, blobs by hash."""
+    """Keeps parcels in dictionaries, as a Redis would: turns by key, events by id, blobs by hash.
+
+    ``blobs`` holds envelopes, dictionaries, and the artifacts of runs, all as they were before compression.
+    """
 
     takes_dictionaries = True
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._turns: dict[TurnKey, Parcel] = {}
+        self._events: dict[str, EventParcel] = {}
         self.blobs: dict[str, bytes] = {}
 
     def write(self, parcels: Sequence[Parcel]) -> list[Refusal]:
@@ -31,6 +39,24 @@ class MemoryTransport:
         with self._lock:
             parcels = list(self._turns.values())
         return [self._decoded(parcel) for parcel in parcels]
+
+    def write_events(self, parcels: Sequence[EventParcel]) -> list[Refusal]:
+        """Keep every event that is not here yet, and the artifacts that it refers to."""
+        with self._lock:
+            for parcel in parcels:
+                for blob in parcel.artifacts:
+                    if blob.hash not in self.blobs and blob.data is not None:
+                        self.blobs[blob.hash] = unframe(blob.data)
+                self._events.setdefault(parcel.event_id, parcel)
+        return []
+
+    def events(self) -> list["RunEvent"]:
+        """Every event of a run kept so far, decoded, in the order of arrival."""
+        from capture_sdk.runs.records import decode_event
+
+        with self._lock:
+            parcels = list(self._events.values())
+        return [decode_event(parcel.event) for parcel in parcels]
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from capture_sdk.transports import Parcel, Refusal
+from capture_sdk.transports import EventParcel, Parcel, Refusal
 
 
 class OffTransport:
@@ -11,6 +11,10 @@ class OffTransport:
     takes_dictionaries = False
 
     def write(self, parcels: Sequence[Parcel]) -> list[Refusal]:
+        """Keep nothing, refuse nothing."""
+        return []
+
+    def write_events(self, parcels: Sequence[EventParcel]) -> list[Refusal]:
         """Keep nothing, refuse nothing."""
         return []
 

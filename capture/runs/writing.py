@@ -177,7 +177,9 @@ def _write_artifacts(row: AgentRun, events: Iterable[HeldEvent], fetch: Fetch) -
 def _insert_artifacts(whole: Mapping[str, tuple[bytes, int]], damaged: Collection[str]) -> None:
     """Rows of their own, or in the place of what is damaged at rest: other runs refer to that, too."""
     rows = [AgentRunArtifact(sha256=each, data=data, size=size) for each, (data, size) in whole.items()]
-    AgentRunArtifact.objects.bulk_create([row for row in rows if row.sha256 not in damaged], ignore_conflicts=True)
+    AgentRunArtifact.objects.bulk_create(
+        [row for row in rows if row.sha256 not in damaged], ignore_conflicts=True
+    )
     for row in rows:
         if row.sha256 in damaged:
             AgentRunArtifact.objects.filter(sha256=row.sha256).update(data=row.data, size=row.size)

@@ -21,7 +21,6 @@ from viewer.runs.paging import Paging
 from viewer.runs.reader import Reader
 from viewer.runs.values import Ref, ref_of
 
-
 _NAMES: Final = {
     "quality": "quality",
     "branches": "branch points",

@@ -64,7 +64,7 @@ check: setup
 	@$(TEST) manage.py makemigrations --check --dry-run
 	@$(RUN) -m tests.rooms
 
-bench: setup
+bench: setup staticfiles/.collected
 	@$(RUN) -m bench $(ARGS)
 
 clean:

@@ -14,7 +14,7 @@ from typing import Final
 
 from bench import peers
 from bench.goals import goals
-from bench.parts import down, hand, ingest, memory, on_thread, promote, recent, throughput
+from bench.parts import down, hand, ingest, memory, on_thread, page, promote, recent, throughput
 from bench.run import Runner, runner
 from bench.table import Part
 
@@ -26,6 +26,7 @@ SDK: Final[Mapping[str, Callable[[Runner, int], Part]]] = {
 }
 SERVER: Final[Mapping[str, Callable[[int], Part]]] = {
     "hand": hand.measure,
+    "page": page.measure,
     "promote": promote.measure,
     "recent": recent.measure,
     "ingest": ingest.measure,

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from http.client import HTTPConnection
@@ -12,7 +12,7 @@ from typing import Final
 from bench.ask import ANSWER_SECONDS, send
 from bench.jobs import Ask, Load, Result
 from bench.peers import ROOT
-from bench.site import API, Site
+from bench.site import API, STAFF, Site
 from capture_sdk.records import Charge
 from capture_sdk.wire import charge_json
 
@@ -26,6 +26,11 @@ def get(path: str) -> Request:
     return "GET", API + path, ""
 
 
+def page(path: str) -> Request:
+    """One of the staff's pages."""
+    return "GET", STAFF + path, ""
+
+
 def promote(table_id: str, hand_number: int, agent_id: str) -> Request:
     """Keep one agent's turns of a hand."""
     return (
@@ -35,9 +40,17 @@ def promote(table_id: str, hand_number: int, agent_id: str) -> Request:
     )
 
 
-def ask(site: Site, name: str, requests: Sequence[Request], *, warm: int = 10) -> Result:
+def ask(
+    site: Site,
+    name: str,
+    requests: Sequence[Request],
+    *,
+    warm: int = 10,
+    headers: Mapping[str, str] | None = None,
+) -> Result:
     """Have a client's process send these requests. A failure is an answer too, for the others go on."""
-    job = Ask(name=name, port=site.port, headers=site.headers, requests=list(requests), warm=warm)
+    given = dict(site.headers if headers is None else headers)
+    job = Ask(name=name, port=site.port, headers=given, requests=list(requests), warm=warm)
     with _process("bench.ask") as child:
         result = _answer(child, name, job.dumps() + "\n")
     return _said(result, f"p50 {result.p50 / 1_000:,.1f} ms")
@@ -71,11 +84,14 @@ def charge(site: Site, charges: Sequence[Charge]) -> None:
     connection.close()
 
 
-def send_all(site: Site, requests: Iterable[Request]) -> list[bytes]:
+def send_all(
+    site: Site, requests: Iterable[Request], *, headers: Mapping[str, str] | None = None
+) -> list[bytes]:
     """Send requests that nobody times. Raises Refused."""
+    given = dict(site.headers if headers is None else headers)
     connection = HTTPConnection("127.0.0.1", site.port, timeout=ANSWER_SECONDS)
     answers = [
-        send(connection, method, path, body.encode() or None, site.headers) for method, path, body in requests
+        send(connection, method, path, body.encode() or None, given) for method, path, body in requests
     ]
     connection.close()
     return answers

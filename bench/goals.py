@@ -6,7 +6,7 @@ from statistics import median
 from typing import Final
 
 from bench.jobs import Result
-from bench.parts import hand, ingest, promote, recent
+from bench.parts import hand, ingest, page, promote, recent
 from bench.recorders import BARE, CAPTURE, RECORDERS
 from bench.table import Part, markdown
 
@@ -87,6 +87,19 @@ def _hand(part: Part) -> Iterator[Goal]:
             yield Goal(f"{name}, p50", 15, median(each.p50 for each in mine) / 1_000, " ms")
 
 
+def _page(part: Part) -> Iterator[Goal]:
+    sizes = {name: median(each.size for each in _of(part, name)) for name in page.PAGES if _of(part, name)}
+    if mine := _of(part, page.HAND):
+        yield Goal(f"{page.HAND}, p50", 40, median(each.p50 for each in mine) / 1_000, " ms")
+        yield Goal(f"{page.HAND}, compressed", 60, sizes[page.HAND] / 1_000, " KB")
+        if page.HAND_OF_LARGE in sizes:
+            ratio = sizes[page.HAND_OF_LARGE] / sizes[page.HAND]
+            yield Goal(f"{page.HAND_OF_LARGE}, size : with prompts of 20 KB", 1.05, ratio)
+    for name in (page.PROMPT, page.TEXT):
+        if mine := _of(part, name):
+            yield Goal(f"{name}, first view, worst of all", 2, max(each.worst for each in mine) / 1e6, " s")
+
+
 def _promote(part: Part) -> Iterator[Goal]:
     if mine := _of(part, promote.KEEPING):
         yield Goal("keeping a hand, p50", 40, median(each.p50 for each in mine) / 1_000, " ms")
@@ -125,6 +138,7 @@ _OF: Final[Mapping[str, Callable[[Part], Iterator[Goal]]]] = {
     "memory": _memory,
     "throughput": _throughput,
     "hand": _hand,
+    "page": _page,
     "promote": _promote,
     "recent": _recent,
     "ingest": _ingest,

@@ -6,7 +6,7 @@ from itertools import cycle, islice
 from typing import Any, Final
 
 from bench.recorders.capture import Collector
-from bench.workload import Turn, endless, lines, turn
+from bench.workload import Turn, endless, lines, lines_of_prose, turn
 from capture_sdk import Client, Config, Outbox
 from capture_sdk.records import Charge, TurnKey
 from capture_sdk.transports import Parcel
@@ -19,14 +19,16 @@ _ENDLESS: Final = {
 }  # a queue that takes whatever comes at once
 
 
-def fill(buffer_url: str, hands: Iterable[int], *, agents: int, turns: int = LONG) -> list[Charge]:
-    """Play hands of so many turns an agent, under prompts of 20 KB, into the buffer; gives their charges.
+def fill(
+    buffer_url: str, hands: Iterable[int], *, agents: int, turns: int = LONG, more: int = 0
+) -> list[Charge]:
+    """Play hands of so many turns an agent, under prompts of 20 KB and ``more``, into the buffer; gives their charges.
 
     Raises RuntimeError when a turn did not arrive.
     """
     charges: list[Charge] = []
     for agent in range(agents):  # each of them plays in a process of its own, so each has a client of its own
-        client, supply = Client(Config.of(redis_url=buffer_url, **_ENDLESS)), long_turns()
+        client, supply = Client(Config.of(redis_url=buffer_url, **_ENDLESS)), long_turns(more)
         for hand in hands:
             keys = [TurnKey(TABLE, hand, f"agent-{agent}", index) for index in range(turns)]
             charges += [play(client, key, next(supply)) for key in keys]
@@ -49,12 +51,16 @@ def collect(table: str, agent: str, count: int) -> tuple[list[Parcel], list[Char
     return collector.parcels, charges
 
 
-def long_turns() -> Iterator[Turn]:
-    """The workload's turns, one after the other without end, with the agent's notes in the prompt too."""
+def long_turns(more: int = 0) -> Iterator[Turn]:
+    """The workload's turns, one after the other without end, with the agent's notes in the prompt too.
+
+    ``more`` characters stand behind, the same in all of them.
+    """
+    memory = lines_of_prose(more)
     for number, line in enumerate(cycle(lines())):
         made = turn(line, number)
         notes = "\n".join(made.knowledge["notes"])
-        yield replace(made, remainder=f"NOTES\n{notes}\n\n{made.remainder}")
+        yield replace(made, remainder=f"NOTES\n{notes}\n\n{made.remainder}{memory}")
 
 
 def prompt_bytes() -> int:

@@ -24,6 +24,7 @@ from capture_site.embedded.servers import CACHE, start_postgres, start_redis, st
 WORKERS: Final = 2
 START_SECONDS: Final = 60.0
 API: Final = "/internal/agent-capture/"
+STAFF: Final = "/agent-capture/"
 DISK: Final = (
     "PostgreSQL runs with fsync off, as the embedded one does: a commit that waits for its disk takes longer"
 )

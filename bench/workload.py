@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate, chain, islice
+from math import ceil
 from statistics import fmean
 from typing import Any, Final
 
@@ -276,6 +277,12 @@ def prose(dice: random.Random, size: int) -> str:
     while len(text) < size:
         text += _sentence(dice) + " "
     return text[:size]
+
+
+def lines_of_prose(size: int) -> str:
+    """Lines of ``size`` characters together."""
+    dice = _dice(11)
+    return "".join(f"\n{prose(dice, 139)}" for _ in range(ceil(size / 140)))[:size]
 
 
 def _sentence(dice: random.Random) -> str:

@@ -123,6 +123,23 @@ FROZEN_VALUES: Final = 2_000_000
 # Characters of who kept a turn: each import adds a few words.
 PINNED_BY_LENGTH: Final = 1_000
 
+# Bytes of a file of recorded runs: read, it takes some ten times as much memory.
+IMPORT_FILE_BYTES: Final = 64 * MIB
+# Bytes that the members of a zipped log unfold to, all together: what a file may have that is not zipped.
+IMPORT_UNFOLDED_BYTES: Final = 64 * MIB
+# Bytes of long texts that are put back where a sample refers to them: once for each turn that saw them.
+IMPORT_PUT_BACK_BYTES: Final = 256 * MIB
+# Members of a zipped log: three for each sample of a large one.
+IMPORT_MEMBERS: Final = 20_000
+# Values of one JSON text of an imported file: at most some 500 MB in memory.
+IMPORT_VALUES: Final = 5_000_000
+# Floors of such a text: recorded ones have fewer than 30, and readers recurse.
+IMPORT_DEPTH: Final = 200
+# Files that one import looks through: a folder with more is given in parts.
+IMPORT_FILES: Final = 100_000
+# Bytes of an imported value that stands in its event; a larger one is an artifact.
+IMPORT_INLINE_BYTES: Final = 16 * 1024
+
 # Keys a pipeline of the statistics: a few hundred small answers, or their turns' bytes.
 STATS_PIPELINE_KEYS: Final = 200
 # Turns that the statistics read, a minute's work; beyond them these stand for the others.
@@ -166,10 +183,14 @@ RUN_LAYOUT_BYTES: Final = MIB
 SEARCH_NOW_TURNS: Final = 100
 # Turns without text that are counted after it; beyond it the count says "at least".
 SEARCH_PENDING_COUNTED: Final = 1_000
-# Seconds for which Postgres looks: a common word in a million texts takes longer, and nobody waits for it.
+# Seconds for which Postgres looks: a rare phrase of frequent words may take longer, and nobody waits for it.
 SEARCH_SECONDS: Final = 3.0
 # Texts a page of hits: each is read whole for its excerpt, a quarter of a megabyte at most.
 SEARCH_PAGE: Final = 20
+# Newest texts that are read one by one before the index is asked: a word in one of a hundred fills its page there.
+SEARCH_WALK_TEXTS: Final = 2_000
+# Bytes of those: Postgres makes the words of four megabytes in a second.
+SEARCH_WALK_BYTES: Final = 2 * 1024 * 1024
 # Characters of an excerpt: three lines.
 SEARCH_EXCERPT: Final = 320
 # Words marked in an excerpt.
@@ -244,3 +265,8 @@ INVENTORY_PREVIEW: Final = 200
 REPORT_EVENTS: Final = 1_000
 # Events that one reason about a branch point names; all are counted.
 BRANCH_EVENTS: Final = 20
+
+# Steps of each run between their common beginning and end that are aligned with each other: a third of a second.
+COMPARED_STEPS: Final = 600
+# Differing items of two context inventories that a comparison names; all are counted.
+COMPARED_ITEMS: Final = 2_000

@@ -18,7 +18,7 @@ from capture_sdk.freeze import pack, snapshot, snapshot_items, unpack
 from capture_sdk.keys import checked_id, checked_index
 from capture_sdk.records import Adjustment, Amount, Charge, RunKey, TurnKey
 from capture_sdk.redact.policy import CapturePolicy
-from capture_sdk.scopes import Scope, current_scope, latest_run
+from capture_sdk.scopes import RunScope, Scope, current_scope, latest_run
 from capture_sdk.usage import TokenCounts, token_counts
 
 Params = ParamSpec("Params")
@@ -373,6 +373,6 @@ def _steady(text: object) -> Text:
 
 
 def _run_key(run: object) -> RunKey | None:
-    """The key of a run, or of what has one; None for anything else, which no store could hold."""
-    key = getattr(run, "key", run)
+    """The key of a run, given as that or as the run; None for anything else, which no store could hold."""
+    key = run.key if isinstance(run, RunScope) else run
     return key if isinstance(key, RunKey) else None

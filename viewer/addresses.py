@@ -91,6 +91,12 @@ def hand_query(table_id: str, hand_number: int) -> str:
     return urlencode({"tableId": table_id, "handNumber": str(hand_number)})
 
 
+def turn_query(key: TurnKey, part: str = "") -> str:
+    """The query string that names a turn, and a part of it."""
+    where = {"agentId": key.agent_id, "actionIndex": str(key.action_index)} | ({"part": part} if part else {})
+    return f"{hand_query(key.table_id, key.hand_number)}&{urlencode(where)}"
+
+
 def _number(name: str, text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 19):
         raise IdError(f"{name} must be a whole number, not {text[:40]!r}")

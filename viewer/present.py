@@ -15,6 +15,7 @@ from capture.merge import CapturedTurn, HandView
 from capture_sdk.freeze import jsonable, unpack
 from capture_sdk.records import Attempt, Charge, TurnKey, TurnRecord
 from capture_sdk.usage import TokenCounts, token_counts
+from viewer.addresses import turn_query
 
 COLOURS: Final = 8
 Entry = TypeVar("Entry")
@@ -68,12 +69,17 @@ class Row:
     fallback: Charge | None = None
     missing: MissingTurn | None = None
 
-    @property
+    @cached_property
+    def query(self) -> str:
+        """The query string that names the row's turn."""
+        return turn_query(self.key)
+
+    @cached_property
     def anchor(self) -> str:
         """The row's place on the page, in characters that need no escaping."""
         return f"turn-{self.key.action_index}-{hashlib.sha256(self.key.agent_id.encode()).hexdigest()[:16]}"
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """captured, clamped, fallback or missing."""
         if self.turn is not None:

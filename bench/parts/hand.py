@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from itertools import chain
 from typing import Final
 
 from redis import Redis
@@ -10,8 +9,9 @@ from redis import Redis
 from bench.clients import Request, ask, charge, get, promote, send_all
 from bench.jobs import Result
 from bench.playing import LONG, TABLE, fill, prompt_bytes
+from bench.rounds import good, results, rounds, timed
 from bench.site import ELSEWHERE, Site, site
-from bench.table import Part, counts, millis
+from bench.table import Part, counts
 
 BUFFER: Final = "hand, from the buffer"
 PINNED: Final = "hand, pinned"
@@ -32,24 +32,20 @@ _READS: Final[Mapping[str, tuple[Request, int, int]]] = {
 
 def measure(reps: int) -> Part:
     """Every read once a repetition, beginning with another one each time, all of one server."""
-    names = list(_READS)
-    rounds: list[dict[str, Result]] = []
     with site() as server:
         _prepare(server)
-        for rep in range(reps):
-            turned = names[rep % len(names) :] + names[: rep % len(names)]
-            rounds.append({name: _read(server, name) for name in turned})
+        every = rounds(list(_READS), reps, lambda name: _read(server, name))
     return Part(
         title=f"Reading a hand: {LONG} turns, prompts of {prompt_bytes():,} B, {reps} repetitions",
         headers=("over HTTP", "p50 ms", "p99 ms", "turns", "answer KB"),
-        rows=[_row(name, rounds) for name in names],
+        rows=[_row(name, good(every, name)) for name in _READS],
         notes=(
             "one client, one kept connection on loopback, from the request's first byte to the answer's last; "
             f"hand-all is of {_AGENTS} agents",
             "pinned: kept, and then gone from the buffer",
             f"{ELSEWHERE}: about three turns took Phoenix 35 ms on Postgres, MLflow 112 ms on SQLite (p50)",
         ),
-        results=list(chain.from_iterable(each.values() for each in rounds)),
+        results=results(every),
     )
 
 
@@ -75,12 +71,5 @@ def _read(server: Site, name: str) -> Result:
     return ask(server, name, [request] * (times + 10))
 
 
-def _row(name: str, rounds: list[dict[str, Result]]) -> tuple[str, ...]:
-    mine = [each[name] for each in rounds if each[name].error is None]
-    return (
-        name,
-        millis(result.p50 for result in mine),
-        millis(result.p99 for result in mine),
-        f"{_READS[name][1]:,}",
-        counts(result.size / 1_000 for result in mine),
-    )
+def _row(name: str, mine: list[Result]) -> tuple[str, ...]:
+    return name, *timed(mine), f"{_READS[name][1]:,}", counts(each.size / 1_000 for each in mine)

@@ -7,8 +7,9 @@ import psycopg
 from bench.clients import ask, charge, promote
 from bench.jobs import Result
 from bench.playing import LONG, TABLE, fill, prompt_bytes
+from bench.rounds import timed
 from bench.site import DISK, ELSEWHERE, Site, site
-from bench.table import Part, counts, millis
+from bench.table import Part, counts
 
 KEEPING: Final = "promote"
 _HANDS: Final = 40  # a repetition
@@ -31,8 +32,7 @@ def measure(reps: int) -> Part:
         rows=[
             (
                 KEEPING,
-                millis(result.p50 for result in results if result.error is None),
-                millis(result.p99 for result in results if result.error is None),
+                *timed(result for result in results if result.error is None),
                 counts([kept]),
                 counts([searched]),
             )

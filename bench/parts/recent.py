@@ -9,8 +9,9 @@ from redis import Redis
 
 from bench.clients import ask, get
 from bench.jobs import Result
+from bench.rounds import timed
 from bench.site import DISK, Site, site
-from bench.table import NONE, Part, millis, ratios
+from bench.table import NONE, Part, ratios
 from capture_sdk.records import TurnKey
 from capture_sdk.transports import Parcel
 from capture_sdk.transports.redis import RedisTransport
@@ -84,8 +85,7 @@ def _row(rows: int, page: str, measured: Measured) -> tuple[str, ...]:
     return (
         page,
         f"{rows:,}",
-        millis(mine.p50 for mine, _ in good),
-        millis(mine.p99 for mine, _ in good),
+        *timed(mine for mine, _ in good),
         ratios(mine.p50 / small.p50 for mine, small in good),
     )
 

@@ -7,12 +7,19 @@ from typing import Final, TypeVar
 
 from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db import OperationalError, connection, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Func, IntegerField, Q, QuerySet
 from psycopg.errors import QueryCanceled
 
 from capture.durable import DurableUnavailable, ask
 from capture.hands import StoresUnavailable
-from capture.limits import FIND_LENGTH, SEARCH_NOW_TURNS, SEARCH_PENDING_COUNTED, SEARCH_SECONDS
+from capture.limits import (
+    FIND_LENGTH,
+    SEARCH_NOW_TURNS,
+    SEARCH_PENDING_COUNTED,
+    SEARCH_SECONDS,
+    SEARCH_WALK_BYTES,
+    SEARCH_WALK_TEXTS,
+)
 from capture.models import AgentCallRecord, AgentSearchText
 from capture.search.excerpts import Stretch, excerpt, words_of
 from capture.search.index import index_pending, unindexed
@@ -83,7 +90,9 @@ def find_text(
     _check(query)
     try:
         ask(lambda: index_pending(SEARCH_NOW_TURNS))
-        rows = ask(lambda: _in_time(lambda: list(_texts(query, agent_id, part, cursor)[: limit + 1])))
+        rows = ask(
+            lambda: _in_time(lambda: _newest(_texts(query, agent_id, part, cursor), cursor, limit + 1))
+        )
         hits = ask(lambda: _in_time(lambda: [_hit(row, query, agent_id) for row in rows[:limit]]))
         left = ask(lambda: _in_time(unindexed()[:SEARCH_PENDING_COUNTED].count))
     except DurableUnavailable as exc:
@@ -110,17 +119,51 @@ def _texts(
     query: str, agent_id: str | None, part: TextPart | None, cursor: int | None
 ) -> QuerySet[AgentSearchText]:
     asked = SearchQuery(query, config="simple", search_type="websearch")
-    texts = AgentSearchText.objects.annotate(words=_VECTOR).filter(words=asked).select_related("record")
+    texts = AgentSearchText.objects.alias(words=_VECTOR).filter(words=asked)
+    texts = texts.select_related("record").defer("record__record")
     if agent_id is not None:
         of_agent = AgentCallRecord.objects.filter(agent_id=agent_id)
         shared = of_agent.filter(env_hash__isnull=False).values("env_hash")
         texts = texts.filter(Q(record__agent_id=agent_id) | Q(env_hash__in=shared))
     if part is not None:
         texts = texts.filter(part=part)
-    if cursor is not None:
-        texts = texts.filter(id__lt=cursor)
-    # The sum keeps the planner from walking back by id through texts that have none of the words.
-    return texts.order_by((F("id") + 0).desc())
+    return texts if cursor is None else texts.filter(id__lt=cursor)
+
+
+def _newest(texts: QuerySet[AgentSearchText], cursor: int | None, count: int) -> list[AgentSearchText]:
+    """The last ``count`` of ``texts``: a frequent word stands among the newest, a rare one is found by the index.
+
+    The planner takes a text's words for cheap to make: left to itself it makes those of every text there is.
+    """
+    near = AgentSearchText.objects.all() if cursor is None else AgentSearchText.objects.filter(id__lt=cursor)
+    floor, is_all = _reach(near)
+    found = list(texts.filter(id__gte=floor).order_by("-id")[:count])
+    if is_all or len(found) == count:
+        return found
+    with connection.cursor() as settings:
+        settings.execute("SET LOCAL enable_seqscan = off")
+        settings.execute("SET LOCAL enable_indexscan = off")
+    # The sum is no order of the primary key's: all that has the words is fetched by them, and then sorted.
+    return list(texts.order_by((F("id") + 0).desc())[:count])
+
+
+def _reach(near: QuerySet[AgentSearchText]) -> tuple[int, bool]:
+    """The id down to which the newest texts are read one by one, and whether those are all."""
+    sizes = near.order_by("-id").values_list("id", OctetLength("text"))
+    floor = total = seen = 0
+    for text_id, size in sizes[:SEARCH_WALK_TEXTS]:
+        total, seen = total + size, seen + 1
+        if total > SEARCH_WALK_BYTES and floor:
+            return floor, False
+        floor = text_id
+    return floor, seen < SEARCH_WALK_TEXTS
+
+
+class OctetLength(Func):
+    """Bytes of a text, which Postgres tells without reading it."""
+
+    function = "octet_length"
+    output_field = IntegerField()
 
 
 def _hit(row: AgentSearchText, query: str, agent_id: str | None) -> Hit | None:

@@ -74,7 +74,8 @@ def _index(rows: QuerySet[AgentCallRecord], *, anew: bool) -> int:
     """
     needed: set[str] = set()
     with transaction.atomic():
-        sized = sizes(rows.select_for_update(no_key=True, skip_locked=not anew))
+        # The newest gets the last text: a search shows it first.
+        sized = sorted(sizes(rows.select_for_update(no_key=True, skip_locked=not anew)))
         if anew:
             AgentSearchText.objects.filter(record__in=[each for each, _ in sized]).delete()
         for chunk in fetched(sized):

@@ -112,15 +112,16 @@ class RunClient(Verbs):
             "project": UNSET if self._project is None else self._project,
             "service": UNSET if self._service is None else self._service,
         }
-        where = (agent_id or self._agent_id, run_id)
-        return Run(where, sink=self._delivery, told=told, hand=hand)
+        return Run(
+            (self._owner(agent_id), run_id), sink=self._delivery, told=told, hand=hand, within=self._handed
+        )
 
     def resume_run(
         self, run_id: str, metadata: Mapping[str, object] | None = None, *, agent_id: str | None = None
     ) -> Run:
         """Go on with a run that this process, or one before it, had stopped: it is unfinished again until its end."""
         return Run(
-            (agent_id or self._agent_id, run_id),
+            (self._owner(agent_id), run_id),
             sink=self._delivery,
             opening=EventKind.RUN_RESUMED,
             told={"metadata": items(metadata)},
@@ -155,6 +156,9 @@ class RunClient(Verbs):
         if self._parts[0] is part:  # and not another thread's, which was quicker
             part.join()
         return self._parts[0]
+
+    def _owner(self, agent_id: str | None) -> str | None:
+        return self._agent_id if agent_id is None else agent_id
 
     def _read(self, given: str | bytes | Mapping[str, str] | None) -> Handover | None:
         try:

@@ -158,7 +158,14 @@ class Writer:
 
 
 def fault_of(error: object) -> Fault | None:
-    """What went wrong, from an exception, a text, or a map with ``type`` and ``message``."""
+    """What went wrong, from an exception, a text, or a map with ``type`` and ``message``. Never raises."""
+    try:
+        return _fault(error)
+    except Exception:  # noqa: BLE001 - an object of the agent's that cannot even say what it is
+        return Fault(type(error).__name__, "")
+
+
+def _fault(error: object) -> Fault | None:
     if error is None:
         return None
     if isinstance(error, BaseException):

@@ -28,7 +28,7 @@ class Run(Within, Verbs):
     """A run. Use it as a context manager, ``with`` or ``async with``, or as a decorator: each call is a run then.
 
     ``where`` is (agent, run) as they were given, None for what was handed over or is nowhere. ``opening`` is the kind
-    of its first event here, ``told`` are that event's fields.
+    of its first event here, ``told`` are that event's fields. ``within`` is the run that this process is part of.
     """
 
     parent_id: str | None = None
@@ -42,10 +42,11 @@ class Run(Within, Verbs):
         told: Mapping[str, object],
         hand: Hand | None = None,
         handed: Handover | None = None,
+        within: Handover | None = None,
     ) -> None:
         super().__init__(_writer(where, sink, handed), None)
         self._where = where
-        self._opening, self._told, self._hand = opening, told, hand
+        self._opening, self._told, self._hand, self._within = opening, told, hand, within
         self._is_part = handed is not None
         self._began_in = 0
         if handed is not None:
@@ -100,7 +101,14 @@ class Run(Within, Verbs):
     def _again(self) -> "Run":
         """The same run anew, with an id of its own where none was given."""
         sink = self.writer.sink
-        return Run(self._where, sink=sink, opening=self._opening, told=self._told, hand=self._hand)
+        return Run(
+            self._where,
+            sink=sink,
+            opening=self._opening,
+            told=self._told,
+            hand=self._hand,
+            within=self._within,
+        )
 
     def _place(self) -> Within:
         """What is open here of this run, else the run itself."""
@@ -109,14 +117,27 @@ class Run(Within, Verbs):
 
     def _begin(self) -> None:
         self._began_in = os.getpid()
-        around = current_scope()
         fields = dict(self._told)
         if self._opening is EventKind.RUN_STARTED:
-            fields["outer"] = _named(around.key) if around is not None and around.key is not None else UNSET
-            fields["hand"] = _hand(self._hand)
-            if isinstance(around, Within) and around.key is not None:
-                self.parent_id = around.event_id
+            around = self._around()
+            fields["outer"] = UNSET if around is None else _named(around.key)
+            fields["hand"] = self._hand_fields()
+            self.parent_id = None if around is None else around.parent_id
         self.writer.write(self._opening, fields, self.parent_id)
+
+    def _around(self) -> Handover | None:
+        """The run, and what is open in it, within which this one begins."""
+        scope = current_scope()
+        if isinstance(scope, Within) and scope.key is not None:
+            return Handover(scope.key, scope.event_id)
+        return self._within
+
+    def _hand_fields(self) -> object:
+        try:
+            return _hand(self._hand)
+        except Exception as exc:  # noqa: BLE001 - promise 1: never raise into the agent; the run itself is recorded
+            self.writer.sink.fault("hand", exc)
+            return UNSET
 
     def _left(self, error: BaseException | None) -> None:
         # A process that was forked within the run leaves it: the run is its parent's to finish.
@@ -128,7 +149,7 @@ class Run(Within, Verbs):
         """End it where no ``with`` does."""
         try:
             self._left(error)
-        except Exception as exc:  # noqa: BLE001 - promise 1: never raise into the agent
+        except Exception as exc:  # noqa: BLE001 - as above
             self.writer.sink.fault("leave", exc)
 
     def join(self) -> None:
@@ -155,7 +176,9 @@ def _writer(where: tuple[object, object] | None, sink: Sink, handed: Handover | 
         return Writer(None, sink)
     agent_id, run_id = where
     try:
-        key = RunKey(checked_id("agent_id", agent_id), checked_id("run_id", run_id or uuid4().hex))
+        key = RunKey(
+            checked_id("agent_id", agent_id), checked_id("run_id", uuid4().hex if run_id is None else run_id)
+        )
     except IdError as exc:
         sink.fault("bad_id", exc)
         return Writer(None, sink, "bad_id")

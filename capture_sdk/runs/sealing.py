@@ -92,11 +92,14 @@ def _given(draft: Draft) -> dict[str, Any]:
     if draft.fault is not None:
         given["error"] = draft.fault.fields()
     if draft.streamed is not None:
-        given["stream"] = {
+        stream = {
             "chunks": len(draft.streamed.times),
             "times": list(draft.streamed.times),
             "isComplete": draft.streamed.is_complete and not draft.streamed.is_cut,
         }
+        if draft.streamed.is_cut:
+            stream["isCut"] = True  # it was longer than what is kept
+        given["stream"] = stream
     return given
 
 
@@ -149,7 +152,10 @@ def _placed(
     limit: int,
 ) -> object:
     """What stands in the body: the value itself, or a reference to it."""
-    if name in _OURS and name != "stream":
+    if name == "stream" and isinstance(value, dict):  # only its times may be many
+        times = _placed("times", value["times"], artifacts, is_payload=False, media_type=None, limit=limit)
+        return value | {"times": times}
+    if name in _OURS:
         return value
     if isinstance(value, dict) and isinstance(value.get(ARTIFACT), dict):
         about = value[ARTIFACT]

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import AsyncIterable, Iterable, Mapping
 from types import FrameType, TracebackType
-from typing import Literal, Self, TypeVar
+from typing import Final, Literal, Self, TypeVar
 
 from capture_sdk.runs.drafts import UNSET, NotGiven, Streamed, Writer, fault_of, status_of
 from capture_sdk.runs.records import EventKind, SideEffect, Status
@@ -13,6 +13,8 @@ from capture_sdk.runs.streams import AsyncStream, Stream
 from capture_sdk.scopes import RunScope
 
 Chunk = TypeVar("Chunk")
+
+_STATUSES: Final = tuple(Status)
 
 
 class Within(RunScope):
@@ -84,11 +86,12 @@ class Step(Within):
     ) -> None:
         """State how it ended; only the first statement counts. ``error`` is an exception, a text or a map.
 
-        What is not given is absent from the record, where None is *nothing*.
+        ``status`` is told by ``error`` where it is none of ``Status``. What is not given is absent from the record,
+        where None is *nothing*.
         """
         try:
             if self._once.acquire(blocking=False):
-                fields = {"status": str(Status(status) if status else self._status(error))}
+                fields = {"status": str(self._status(error) if status not in _STATUSES else status)}
                 self._close({**fields, "output": output, "usage": usage, "logprobs": logprobs}, error)
         except Exception as exc:  # noqa: BLE001 - as above
             self.writer.sink.fault("finish", exc)
@@ -198,8 +201,8 @@ def side_effect(given: SideEffect | str | None) -> str | NotGiven:
 
 def id_of(given: "Step | ToolProposal | str | None") -> str | NotGiven:
     """The event id of a call, a proposal or an execution, given as itself or as its id."""
-    found = given if given is None or isinstance(given, str) else given.event_id
-    return UNSET if found is None else found
+    found = given.event_id if isinstance(given, Step | ToolProposal) else given
+    return found if isinstance(found, str) else UNSET
 
 
 def items(given: Mapping[str, object] | None) -> object:

@@ -57,14 +57,14 @@ class Verbs:
 
         ``is_whole`` says whether ``state`` is all that a replay needs to go on from here.
         """
-        place = name if place is None and name in _PLACES else place
+        place = name if place is None and isinstance(name, str) and name in _PLACES else place
         self._write(
             EventKind.CHECKPOINT,
             {
                 "name": name,
-                "place": UNSET if place is None else str(place),
+                "place": str(place) if isinstance(place, str) else UNSET,
                 "state": state,
-                "isWhole": UNSET if is_whole is None else bool(is_whole),
+                "isWhole": is_whole if isinstance(is_whole, bool) else UNSET,
             },
         )
 
@@ -104,7 +104,7 @@ class Verbs:
         ``request`` is the payload as it is sent, a map or the raw body; left out, ``params`` are the request if they
         hold ``messages``, ``input``, ``contents`` or ``prompt``.
         """
-        if request is UNSET and params is not None and any(name in params for name in _PAYLOADS):
+        if request is UNSET and isinstance(params, dict) and any(name in params for name in _PAYLOADS):
             request, params = params, None
         fields = {"provider": provider, "model": model, "operation": operation, "request": request}
         place = self._place()
@@ -225,7 +225,10 @@ class Verbs:
 
 
 def _bound(bind: Bind, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-    found = bind(args, kwargs)
+    try:
+        found = bind(args, kwargs)
+    except Exception:  # noqa: BLE001 - promise 1: never raise into the agent
+        return UNSET
     return UNSET if found is None else found
 
 

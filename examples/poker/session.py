@@ -141,11 +141,6 @@ class Session:
 
     def _start_agent(self, name: str, token: str) -> None:
         """An agent gets the buffer's address and nothing else of the host's environment."""
-        caches: dict[str, Any] = settings.CACHES
-        capture = {
-            "AGENT_CAPTURE_REDIS_URL": str(caches["capture"]["LOCATION"]),
-            "CAPTURE_TTL_SECONDS": str(settings.CAPTURE_TTL_SECONDS),
-        }
         orders = {
             "agentId": name,
             "token": token,
@@ -158,19 +153,38 @@ class Session:
             "modelTimeout": REAL_TIMEOUT if self.plan.base_url else SCRIPTED_TIMEOUT,
             "sentLog": str(self._sent_log),
         }
-        process = self._start([sys.executable, "-m", "examples.poker.agent"], capture)
+        process = self._start([sys.executable, "-m", "examples.poker.agent"], _capture())
         if process.stdin is not None:
             process.stdin.write(json.dumps(orders).encode() + b"\n")
             process.stdin.close()
         self._agents.append(process)
 
     def _start(self, command: list[str], extra: dict[str, str]) -> "subprocess.Popen[bytes]":
-        environment = {name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ}
         process = subprocess.Popen(
-            command, cwd=_ROOT, env=environment | extra, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            command, cwd=_ROOT, env=_environment() | extra, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._stack.callback(_end, process)
         return process
+
+
+def settle_claims() -> None:
+    """Let the claims agent work; its process ends in the middle of its last claim, as its own words have it."""
+    command = [sys.executable, "-m", "examples.claims"]
+    subprocess.run(command, cwd=_ROOT, env=_environment() | _capture(), timeout=60, check=False)
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of the host's own secrets."""
+    return {name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ}
+
+
+def _capture() -> dict[str, str]:
+    """What an agent is told of the buffer."""
+    caches: dict[str, Any] = settings.CACHES
+    return {
+        "AGENT_CAPTURE_REDIS_URL": str(caches["capture"]["LOCATION"]),
+        "CAPTURE_TTL_SECONDS": str(settings.CAPTURE_TTL_SECONDS),
+    }
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -384,7 +384,7 @@ def test_a_run_of_twenty_thousand_events_is_reported_in_no_time(run: Writing) ->
         proposal = run.propose(call=call)
         run.called(call)
         run.executed(run.execute(proposal=proposal))
-    began = time.perf_counter()
+    began = time.process_time()
     found = reported(run)
-    assert time.perf_counter() - began < 3  # half a second alone; this machine may be busy
+    assert time.process_time() - began < 3
     assert found.line("tool.side_effect").count == 4_000

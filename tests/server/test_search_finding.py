@@ -67,10 +67,17 @@ def test_an_envelope_comes_once_with_how_many_turns_share_it(buffer: Any) -> Non
     assert find_text("walrus", agent_id="c", limit=20).hits == ()
 
 
-def test_page_after_page_each_hit_comes_once(buffer: Any) -> None:
+@pytest.mark.parametrize("walked", [{}, {"SEARCH_WALK_TEXTS": 5}, {"SEARCH_WALK_BYTES": 60}])
+def test_page_after_page_each_hit_comes_once(
+    buffer: Any, monkeypatch: pytest.MonkeyPatch, walked: dict[str, int]
+) -> None:
+    """Whether it stands among the texts that are read one by one, or is found by the index."""
+    for name, value in walked.items():
+        monkeypatch.setattr(finding, name, value)
     rat = seat("a")
     for index in range(1, 8):
         play(rat, index, response=f"badger {index}")
+        play(rat, 10 + index, response="something else")
     promote(TABLE, HAND, agent_id="a", by="test")
     seen: list[int] = []
     cursor: int | None = None
@@ -79,8 +86,7 @@ def test_page_after_page_each_hit_comes_once(buffer: Any) -> None:
         seen += [hit.key.action_index for hit in page.hits]
         if (cursor := page.next_cursor) is None:
             break
-    assert sorted(seen) == list(range(1, 8))
-    assert len(seen) == 7
+    assert seen == list(range(7, 0, -1))
 
 
 def test_what_has_no_text_yet_is_counted(buffer: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from capture.limits import FIND_COUNTED, SHOWN_AGENTS, SHOWN_VALUE
 from capture_sdk.records import TurnKey
 from viewer import visible as showing
 from viewer.addresses import hand_query as hand_address_query
+from viewer.addresses import turn_query as turn_address_query
 
 register = template.Library()
 
@@ -123,8 +124,7 @@ def hand_query(table_id: str, hand_number: int) -> str:
 @register.simple_tag
 def turn_query(key: TurnKey, part: str = "") -> str:
     """The query string that names a turn, and a part of it."""
-    where = {"agentId": key.agent_id, "actionIndex": str(key.action_index)} | ({"part": part} if part else {})
-    return f"{hand_address_query(key.table_id, key.hand_number)}&{urlencode(where)}"
+    return turn_address_query(key, part)
 
 
 @register.simple_tag

@@ -24,7 +24,8 @@ class Witnesses:
 
     def __init__(self, turns: Sequence[CapturedTurn]) -> None:
         reader = Reader()
-        held = [reader.held(turn) for turn in turns]
+        is_alone = len({turn.key.agent_id for turn in turns}) < 2  # nobody knew what this one did not
+        held = [] if is_alone else [reader.held(turn) for turn in turns]
         self._held = [] if reader.gave_up else held
 
     def not_known(self, key: TurnKey) -> tuple[NotKnown, ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from capture_sdk import Client
+from capture_sdk.runs import RunClient, init
 from examples.poker.agent.model import Model
 from examples.poker.agent.profiles import PROFILES
 from examples.poker.agent.seat import Seat
@@ -21,9 +22,9 @@ def main() -> None:
     """Sit down wherever the host says, play, and leave when every table has said goodbye."""
     orders: dict[str, Any] = json.loads(sys.stdin.readline())
     profile = PROFILES[orders["agentId"]]
-    with Client.from_env() as client:
+    with Client.from_env() as client, init(project_id="poker", service_name=profile.name) as runs:
         threads = [
-            threading.Thread(target=_sit, args=(orders, profile.name, table_id, client), daemon=True)
+            threading.Thread(target=_sit, args=(orders, profile.name, table_id, client, runs), daemon=True)
             for table_id in orders["tables"]
         ]
         for thread in threads:
@@ -32,7 +33,7 @@ def main() -> None:
             thread.join()
 
 
-def _sit(orders: dict[str, Any], name: str, table_id: str, client: Client) -> None:
+def _sit(orders: dict[str, Any], name: str, table_id: str, client: Client, runs: RunClient) -> None:
     model = Model(
         url=orders["modelUrl"],
         name=orders["model"],
@@ -41,7 +42,8 @@ def _sit(orders: dict[str, Any], name: str, table_id: str, client: Client) -> No
         sent_log=Path(orders["sentLog"]),
     )
     with contextlib.closing(model):
-        seat = Seat(PROFILES[name], table_id, token=orders["token"], client=client, model=model)
+        profile = PROFILES[name]
+        seat = Seat(profile, table_id, token=orders["token"], client=client, model=model, runs=runs)
         seat.play((orders["host"], orders["port"]))
 
 

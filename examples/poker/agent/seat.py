@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from capture_sdk import Client, Outbox, Turn
+from capture_sdk.runs import RunClient
 from capture_sdk.wire import charge_json
 from examples.poker.agent.decide import Action, make_legal, parse, safe
 from examples.poker.agent.memory import Memory
@@ -19,11 +20,20 @@ ATTEMPTS = 2  # calls to the model before the seat plays safe
 
 
 class Seat:
-    """Plays until the table says goodbye. ``token`` proves to the host who sits here."""
+    """Plays until the table says goodbye: one run, to which the turns belong. ``token`` proves who sits here."""
 
-    def __init__(self, profile: Profile, table_id: str, *, token: str, client: Client, model: Model) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        table_id: str,
+        *,
+        token: str,
+        client: Client,
+        model: Model,
+        runs: RunClient | None = None,
+    ) -> None:
         self.profile, self.table_id = profile, table_id
-        self.client, self.model = client, model
+        self.client, self.model, self.runs = client, model, runs or RunClient.off()
         self.memory = Memory()
         # The one door out: what passes during a turn is its decision, and no copy holds the token.
         self.outbox: Outbox[Frame, None] = Outbox(self._write, secrets=[token])
@@ -32,13 +42,15 @@ class Seat:
 
     def play(self, address: tuple[str, int]) -> None:
         """Sit down and play; after a lost connection sit down again, with what memory is left."""
-        while True:
-            with socket.create_connection(address) as self._connection:
-                self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._enter()
-                if self._follow(self._connection):
-                    return
-            self.memory.lose_connection()
+        with self.runs.with_run(f"at {self.table_id}", {"version": self.profile.version}) as run:
+            while True:
+                with socket.create_connection(address) as self._connection:
+                    self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    self._enter()
+                    if self._follow(self._connection):
+                        return
+                run.record_event("connection.lost", {"forgotten": len(self.memory.action_log)})
+                self.memory.lose_connection()
 
     def _enter(self) -> None:
         """Enter and sit go through the outbox too: outside a turn they pass and are not recorded."""

@@ -1,4 +1,4 @@
-"""``demo``: poker agents play, their turns are captured, and the pages show them."""
+"""``demo``: poker agents play and another settles claims; turns and runs are captured, and the pages show them."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from capture.auth import Scope, plain_key
 from examples.poker.host.table import TableError
 from examples.poker.policy_server import MODEL
 from examples.poker.readback import Reader
-from examples.poker.session import Plan, Session
+from examples.poker.session import Plan, Session, settle_claims
 from examples.poker.site import Site, SiteError
 
 
@@ -54,6 +54,7 @@ class Command(BaseCommand):
             with Site(0 if options["no_serve"] else options["port"]) as site:
                 if not options["no_serve"]:
                     self._welcome(site.url)
+                settle_claims()
                 result = self._play(plan, Reader(site.url, key))
                 self._report(result, as_json=options["json"])
                 if not options["no_serve"]:

@@ -78,6 +78,8 @@ LEDGER_LOCK_TRIES: Final = 60
 PRUNE_BATCH_HANDS: Final = 500
 # Rows of the access log that a transaction of a pruning deletes.
 PRUNE_BATCH_ROWS: Final = 5_000
+# Kept runs that a transaction of a pruning deletes, each with its events.
+PRUNE_BATCH_RUNS: Final = 20
 # Pinned turns a transaction of the backfill.
 BACKFILL_BATCH_ROWS: Final = 1_000
 

@@ -10,7 +10,7 @@ from capture.runs.comparing import Change, Comparison, compare
 from capture.runs.inventory import inventory
 from capture.runs.pairing import pair
 from capture_sdk.runs.records import Artifact, EventKind, artifact_ref
-from tests.runs import Writing
+from tests.run_writing import Writing
 
 SAME, CHANGED, ADDED, REMOVED = Change.SAME, Change.CHANGED, Change.ADDED, Change.REMOVED
 

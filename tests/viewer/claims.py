@@ -76,9 +76,17 @@ def record_everywhere(text: str, word: str) -> list[str]:
     The last event is of no kind that is known.
     """
     key = RunKey(word, word)
-    held = artifact(json.dumps({"messages": [{"role": text, "content": text}], text: text}), "application/json")
+    held = artifact(
+        json.dumps({"messages": [{"role": text, "content": text}], text: text}), "application/json"
+    )
     ref = artifact_ref(held) | {"mediaType": text}
-    begun = {"request": ref, "params": {text: text}, "settings": {text: [text]}, "state": {text: text}, "stream": {}}
+    begun = {
+        "request": ref,
+        "params": {text: text},
+        "settings": {text: [text]},
+        "state": {text: text},
+        "stream": {},
+    }
     fields: dict[str, object] = {
         **dict.fromkeys(_FIELDS, text),
         **begun,
@@ -90,7 +98,10 @@ def record_everywhere(text: str, word: str) -> list[str]:
     kinds = [*EventKind, word]
     events = [_event(key, place, kind, fields, f"{word[:140]}{place}") for place, kind in enumerate(kinds)]
     ends = {EventKind.MODEL_CALL_FINISHED: "call", EventKind.TOOL_FINISHED: "execution"}
-    starts = {EventKind.MODEL_CALL_FINISHED: EventKind.MODEL_CALL_STARTED, EventKind.TOOL_FINISHED: "tool.started"}
+    starts = {
+        EventKind.MODEL_CALL_FINISHED: EventKind.MODEL_CALL_STARTED,
+        EventKind.TOOL_FINISHED: "tool.started",
+    }
     for kind, name in ends.items():
         start = kinds.index(starts[kind])
         end = fields | {name: f"{word[:140]}{start}", "stream": {"chunks": text, "isComplete": text}}
@@ -103,15 +114,14 @@ def record_everywhere(text: str, word: str) -> list[str]:
         f"runs/run?{run}",
         f"runs/branches?{run}",
         f"runs/context?{run}&{urlencode({'call': call})}",
+        f"runs/compare?{run}&{urlencode({'withRunId': word})}",
         f"runs/event?{run}&{urlencode({'eventId': call})}",
         f"runs/artifact?{run}&{urlencode({'eventId': call, 'sha256': held.sha256})}&layout=json",
     ]
 
 
-_FIELDS = ("name", "project", "service", "data", "place", "isWhole", "provider", "model", "operation") + (
-    *("status", "output", "usage", "logprobs", "arguments", "callId", "description", "schema", "reason", "by"),
-    *("sideEffect", "kind", "path", "value", "provenance", "visibility", "metadata", "isPart"),
-)
+_FIELDS = """name project service data place isWhole provider model operation status output usage logprobs arguments
+callId description schema reason by sideEffect kind path value provenance visibility metadata isPart""".split()
 
 
 def _event(key: RunKey, place: int, kind: str, fields: dict[str, object], event_id: str) -> RunEvent:

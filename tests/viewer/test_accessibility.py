@@ -6,8 +6,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+from capture_sdk.runs.records import RunKey
 from tests.build import HAND, TABLE, fall_back, play, seat
-from tests.runs import buffered
+from tests.runs import a_run, buffered
 from tests.viewer.claims import QUERY as RUN_QUERY
 from tests.viewer.claims import a_claim
 from tests.viewer.conftest import LogIn, Look
@@ -28,6 +29,7 @@ PAGES = {
     "runs": "/agent-capture/runs?agent=claims-agent",
     "run": f"/agent-capture/runs/run?{RUN_QUERY}&event=w6",
     "run text": f"/agent-capture/runs/event?{RUN_QUERY}&eventId=w2&find=m",
+    "runs compared": f"/agent-capture/runs/compare?{RUN_QUERY}&withRunId=run-2",
     "bad address": "/agent-capture/hand?tableId=",
     "admin": "/admin/",
 }
@@ -46,6 +48,7 @@ def hand(buffer: Any, log_in: LogIn) -> None:
     play(rat, 5, remainder="## Table\nPot 200.\u202e")
     writing, artifacts = a_claim()
     buffered(writing.events, artifacts)
+    buffered(*a_run(RunKey("claims-agent", "run-2")))
     log_in("vera").post(f"/agent-capture/verdict?{TURN_QUERY}", {"verdict": "clamp", "note": "too much"})
 
 

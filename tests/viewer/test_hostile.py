@@ -73,7 +73,7 @@ def test_nothing_recorded_runs_or_leaves(buffer: Any, look: Look, name: str) -> 
     asked, origin = watched(page), page.evaluate("location.origin")
     for address in [*pages(hand, turn), *(f"/agent-capture/{each}" for each in runs)]:
         answer = page.goto(address)
-        assert answer is not None and answer.ok, address
+        assert answer is None or answer.ok, address
         page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         page.wait_for_load_state("networkidle")
         foreign = (

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from capture.importing import FileRefused
+from capture_sdk.runs.records import artifact_refs
 from tests.server.imported import bodies, counts, files, pairs, read, texts, told
 
 
@@ -98,6 +99,14 @@ def test_the_oldest_form_pairs_by_the_function_s_name(tmp_path: Path) -> None:
     ]
     (run,) = read(_write(tmp_path / "m.json", {"messages": messages})).runs
     assert pairs(run) == [0]
+
+
+def test_a_file_cannot_name_an_artifact_of_others(tmp_path: Path) -> None:
+    theirs = {"$artifact": "a" * 64, "bytes": 1, "mediaType": "text/plain"}
+    (run,) = read(_write(tmp_path / "m.json", {"messages": [{"role": "user", "content": theirs}]})).runs
+    named = {ref["$artifact"] for event in run.events for ref in artifact_refs(event.fields)}
+    assert named == {artifact.sha256 for artifact in run.artifacts}
+    assert json.loads(run.artifacts[0].data)["content"] == theirs
 
 
 def test_a_message_that_is_none_is_refused_with_its_place(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from capture.importing import FileRefused
+from capture.importing.building import run_key
 from capture_sdk.runs.records import artifact_refs
 from tests.server.imported import bodies, counts, files, pairs, read, texts, told
 
@@ -90,6 +91,18 @@ def test_one_file_may_hold_several_conversations(tmp_path: Path) -> None:
     one, two = ({"messages": [{"role": "user", "content": text}]} for text in "ab")
     assert len(read(_write(tmp_path / "list.json", [one, two])).runs) == 2
     assert len(read(_write(tmp_path / "lines.jsonl", f"{json.dumps(one)}\n{json.dumps(two)}\n")).runs) == 2
+
+
+def test_the_same_conversation_twice_is_two_runs(tmp_path: Path) -> None:
+    one = {"messages": [{"role": "user", "content": "hi"}], "format": None, "isTimed": "so"}
+    first, second = (run.key.run_id for run in read(_write(tmp_path / "list.json", [one, one])).runs)
+    assert second == f"{first}/#2"
+
+
+def test_other_ids_are_other_runs() -> None:
+    assert run_key("a", "s/x") != run_key("a", "s", "x")
+    assert run_key("a", "s%2Fx") != run_key("a", "s/x")
+    assert len(run_key("a", "s" * 300).run_id) == len(run_key("a", "\ud800").run_id) == 32
 
 
 def test_the_oldest_form_pairs_by_the_function_s_name(tmp_path: Path) -> None:

@@ -78,6 +78,8 @@ LEDGER_LOCK_TRIES: Final = 60
 PRUNE_BATCH_HANDS: Final = 500
 # Rows of the access log that a transaction of a pruning deletes.
 PRUNE_BATCH_ROWS: Final = 5_000
+# Kept runs that a transaction of a pruning deletes, each with its events.
+PRUNE_BATCH_RUNS: Final = 20
 # Pinned turns a transaction of the backfill.
 BACKFILL_BATCH_ROWS: Final = 1_000
 
@@ -265,3 +267,8 @@ INVENTORY_PREVIEW: Final = 200
 REPORT_EVENTS: Final = 1_000
 # Events that one reason about a branch point names; all are counted.
 BRANCH_EVENTS: Final = 20
+
+# Steps of each run between their common beginning and end that are aligned with each other: a third of a second.
+COMPARED_STEPS: Final = 600
+# Differing items of two context inventories that a comparison names; all are counted.
+COMPARED_ITEMS: Final = 2_000

@@ -136,6 +136,18 @@ class Migration(migrations.Migration):
                 "db_table": "agent_run_events",
             },
         ),
+        migrations.CreateModel(
+            name="AgentRunBudget",
+            fields=[
+                ("day", models.DateField(primary_key=True, serialize=False)),
+                ("spent", models.BigIntegerField(default=0)),
+            ],
+            options={
+                "verbose_name": "day of runs kept by rule",
+                "verbose_name_plural": "days of runs kept by rule",
+                "db_table": "agent_run_budgets",
+            },
+        ),
         migrations.AddIndex(
             model_name="agentrun",
             index=models.Index(fields=["last_at"], name="agent_runs_last"),

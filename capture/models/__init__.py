@@ -3,7 +3,7 @@
 from capture.models.access import AccessAction, AgentAccess, AgentServiceKey
 from capture.models.evidence import AgentCallDictionary, AgentCallEnvelope, AgentCallRecord
 from capture.models.ledger import AgentHand, AgentInferenceCharge
-from capture.models.runs import AgentRun, AgentRunArtifact, AgentRunEvent
+from capture.models.runs import AgentRun, AgentRunArtifact, AgentRunBudget, AgentRunEvent
 from capture.models.search import AgentSearchText
 from capture.models.verdicts import AgentVerdict, VerdictKind
 
@@ -17,6 +17,7 @@ __all__ = [
     "AgentInferenceCharge",
     "AgentRun",
     "AgentRunArtifact",
+    "AgentRunBudget",
     "AgentRunEvent",
     "AgentSearchText",
     "AgentServiceKey",

@@ -77,6 +77,21 @@ class AgentRun(models.Model):
         return f"{self.agent_id} {self.run_id}"
 
 
+class AgentRunBudget(models.Model):
+    """What rules kept in one day, in bytes, so that a day's budget holds whoever keeps, and however many at once."""
+
+    day = models.DateField(primary_key=True)
+    spent = models.BigIntegerField(default=0)
+
+    class Meta:
+        db_table = "agent_run_budgets"
+        verbose_name = "day of runs kept by rule"
+        verbose_name_plural = "days of runs kept by rule"
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.spent} bytes"
+
+
 class AgentRunEvent(models.Model):
     """One kept event, exactly as the buffer held it. ``arrival`` grows in the order of arrival within its run."""
 

@@ -1,11 +1,11 @@
 """Reads of runs in the hot buffer: what ``capture_sdk.transports.run_writes`` wrote, and nothing of Redis in it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from capture.buffer import Buffer
-from capture.limits import RUN_CHUNK_ARTIFACTS, RUN_CHUNK_FIELDS
+from capture.limits import RUN_CHUNK_ARTIFACTS, RUN_CHUNK_FIELDS, RUN_PAGE
 from capture.runs.order import HeldEvent, opened
 from capture_sdk.keys import RUN_AGENTS_KEY, artifact_key, run_key, runs_key
 from capture_sdk.runs.records import EventKind, RunKey
@@ -77,9 +77,9 @@ class RunBuffer(Buffer):
         value = self._ask([("hget", run_key(key.agent_id, key.run_id), event_id)])[0]
         return None if value is None else _event(key, event_id.encode(), value)
 
-    def heads(self, keys: Sequence[RunKey], *, kind: str | None = None) -> dict[RunKey, BufferedHead | None]:
-        """The heads of these runs; None for one that is not there. ``kind`` is counted too, if it is not ours."""
-        kinds = (*_COUNTED, *([kind] if kind is not None and kind not in _COUNTED else ()))
+    def heads(self, keys: Sequence[RunKey], *, more: Sequence[str] = ()) -> dict[RunKey, BufferedHead | None]:
+        """The heads of these runs; None for one that is not there. Of kinds that are not ours, ``more`` are counted."""
+        kinds = tuple(dict.fromkeys((*_COUNTED, *more)))
         wanted = [*_FIXED, *(f"\0count:{each}".encode("utf-8", "surrogatepass") for each in kinds)]
         names = [run_key(key.agent_id, key.run_id) for key in keys]
         answers = self._ask([each for name in names for each in (("hmget", name, wanted), ("pttl", name))])
@@ -100,6 +100,15 @@ class RunBuffer(Buffer):
     def agent_names(self) -> list[str]:
         """The agents that have runs, the last active first."""
         return [name.decode() for name in self._ask([("zrevrange", RUN_AGENTS_KEY, 0, -1)])[0]]
+
+    def runs_of(self, agent_id: str) -> Iterator[list[RunKey]]:
+        """All of an agent's runs whose names are remembered, some at a time, in no order; one may come twice."""
+        cursor = 0
+        while True:
+            cursor, found = self._ask([("zscan", runs_key(agent_id), cursor, None, RUN_PAGE)])[0]
+            yield [RunKey(agent_id, name.decode()) for name, _ in found]
+            if not cursor:
+                return
 
     def runs_before(
         self, agents: Sequence[str], before_ms: int, at_most: int

@@ -16,6 +16,7 @@ from capture.hands import StoresUnavailable, read_clock
 from capture.models import AccessAction
 from capture.pins.pin import PinDamaged, PinStatus
 from capture.runs import heads, order
+from capture.runs.budget import spend
 from capture.runs.cold import KeptRows, kept_run
 from capture.runs.hot import BufferedRun, RunBuffer
 from capture.runs.order import HeldEvent
@@ -38,14 +39,16 @@ class KeptRun:
     bytes: int = 0
 
 
-def keep_run(key: RunKey, *, by: str, why: str = "asked") -> KeptRun:
-    """Keep a run; ``by`` is the person, key or command that asked.
+def keep_run(key: RunKey, *, by: str, why: str = "asked", budget: int | None = None) -> KeptRun:
+    """Keep a run; ``by`` is the person, key or command that asked, ``budget`` the day's bytes for whatever rules keep.
+
+    Raises OverBudget where the day's budget has no room for it; nothing is committed then.
 
     Raises StoresUnavailable when the buffer or the durable store does not answer: a store that is down is never an
     outcome. Raises PinDamaged when what was written reads back different; nothing is committed then.
     """
     try:
-        kept = _keep(key, by, why)
+        kept = _keep(key, by, why, budget)
     except (StoresUnavailable, PinDamaged):
         metrics.count_run_kept("failed", 0)
         raise
@@ -54,11 +57,11 @@ def keep_run(key: RunKey, *, by: str, why: str = "asked") -> KeptRun:
     return kept
 
 
-def _keep(key: RunKey, by: str, why: str) -> KeptRun:
+def _keep(key: RunKey, by: str, why: str, budget: int | None) -> KeptRun:
     try:
         buffer = RunBuffer.connect()
         hot = buffer.run(key)
-        return ask(lambda: _write(key, hot, buffer, by, why))
+        return ask(lambda: _write(key, hot, buffer, by, why, budget))
     except BufferUnavailable as exc:
         raise StoresUnavailable("the buffer is unavailable") from exc
     except DurableUnavailable as exc:
@@ -66,7 +69,9 @@ def _keep(key: RunKey, by: str, why: str) -> KeptRun:
 
 
 @transaction.atomic
-def _write(key: RunKey, hot: BufferedRun, buffer: RunBuffer, by: str, why: str) -> KeptRun:
+def _write(
+    key: RunKey, hot: BufferedRun, buffer: RunBuffer, by: str, why: str, budget: int | None
+) -> KeptRun:
     lock_run(key)
     kept = kept_run(key)
     if not any(each.event is not None for each in (*hot.events, *kept.events)):
@@ -78,6 +83,8 @@ def _write(key: RunKey, hot: BufferedRun, buffer: RunBuffer, by: str, why: str) 
             event_id__in=[each for each in again if events[each].event is not None]
         ).delete()
     written = write_run(key, list(events.values()), buffer.artifacts, _times(hot, kept), by=by, why=why)
+    if budget is not None:
+        spend(written.bytes, budget)
     return _outcome(written, list(events.values()))
 
 

@@ -115,8 +115,8 @@ class Walk:
         """What the buffer has of these runs, with when their names were active last."""
         if not self.buffer_ok:
             return {}
-        kind = self._wanted.kind
-        found = from_buffer(lambda buffer: (buffer.heads(keys, kind=kind), buffer.all_seen_ms(keys)))
+        more = [self._wanted.kind] if self._wanted.kind is not None else []
+        found = from_buffer(lambda buffer: (buffer.heads(keys, more=more), buffer.all_seen_ms(keys)))
         if found is None:
             self.buffer_ok = False
             return {}

@@ -34,7 +34,7 @@ Times = tuple[datetime.datetime, datetime.datetime]
 Item = TypeVar("Item")
 
 _HEAD_KINDS: Final = (EventKind.RUN_STARTED, EventKind.RUN_FINISHED, EventKind.RUN_RESUMED)
-_SHARED: Final = "artifacts of runs"
+_SHARED: Final = "writers of runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,8 @@ def lock_run(key: RunKey) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
 
 
-def lock_artifacts() -> None:
-    """Wait until nobody writes a run, to the end of the transaction: whoever deletes artifacts of no run does."""
+def lock_writers() -> None:
+    """Wait until nobody writes a run, to the end of the transaction: whoever deletes does."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [_SHARED])
 

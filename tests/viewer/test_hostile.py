@@ -67,7 +67,7 @@ def watched(page: Page) -> list[str]:
 @pytest.mark.parametrize("name", list(CORPUS))
 def test_nothing_recorded_runs_or_leaves(buffer: Any, look: Look, name: str) -> None:
     hand, turn = record(CORPUS[name])
-    page = look("vera", "/agent-capture/")
+    page = look("vera", "/agent-capture/", is_own=True)
     asked, origin = watched(page), page.evaluate("location.origin")
     for address in pages(hand, turn):
         page.goto(address)

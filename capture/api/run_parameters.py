@@ -5,18 +5,17 @@ from typing import Any, Final
 
 from capture.api.parameters import (
     AGENT_ID,
-    HAND_NUMBER,
     ID_SCHEMA,
     MOMENT_SCHEMA,
-    TABLE_ID,
     Parameter,
     between,
+    index,
     moment,
     one_of,
     text,
 )
 from capture.limits import RUN_EVENTS_PAGE, RUN_PAGE
-from capture.runs.listing import read_cursor
+from capture.runs.listing import CURSOR_PATTERN, read_cursor
 from capture.runs.run import RunState, RunStatus
 from capture.runs.wanted import RunFilter
 from capture_sdk.errors import IdError
@@ -33,6 +32,11 @@ def _sha256(name: str, given: object) -> str:
     if not isinstance(given, str) or len(given) != 64 or set(given) - set("0123456789abcdef"):
         raise IdError(f"{name} must be a sha256 in 64 small hex digits, not {str(given)[:80]!r}")
     return given
+
+
+def _hand(name: str, given: object) -> tuple[str, int]:
+    table_id, _, number = text(name, given).rpartition(":")
+    return checked_id(name, table_id), index(name, number)
 
 
 def _cursor(name: str, given: object) -> str:
@@ -83,23 +87,29 @@ RUN_FILTERS: Final = (
     _optional("kind", "Runs with at least one event of this kind.", checked_id, ID_SCHEMA),
     _optional("since", "Runs that were active at this moment or later.", moment, MOMENT_SCHEMA),
     _optional("until", "Runs that were active last before this moment.", moment, MOMENT_SCHEMA),
-    _optional("tableId", "With handNumber: runs that name this hand.", TABLE_ID.read, TABLE_ID.schema),
-    _optional("handNumber", "With tableId.", HAND_NUMBER.read, HAND_NUMBER.schema),
+    _optional(
+        "hand",
+        "Runs that name this hand: table id and hand number, with a colon between.",
+        _hand,
+        {"type": "string", "pattern": "^[^\\x00]{1,200}:[0-9]{1,18}$"},
+    ),
     _optional(
         "limit",
         "How many runs at most; 50 unless given.",
         between(1, RUN_PAGE),
         {"type": "integer", "minimum": 1, "maximum": RUN_PAGE},
     ),
-    _optional("cursor", "The nextCursor of the page before.", _cursor, _TEXT),
+    _optional(
+        "cursor",
+        "The nextCursor of the page before.",
+        _cursor,
+        {"type": "string", "pattern": f"^{CURSOR_PATTERN}$"},
+    ),
 )
 
 
 def run_filter(given: Mapping[str, Any]) -> RunFilter:
-    """The filter that read parameters stand for; what is not given stays open. Raises IdError for half a hand."""
-    hand = (given.get("tableId"), given.get("handNumber"))
-    if (hand[0] is None) != (hand[1] is None):
-        raise IdError("tableId and handNumber belong together: give both, or neither")
+    """The filter that read parameters stand for; what is not given stays open."""
     status, state = given.get("status"), given.get("state")
     return RunFilter(
         name=given.get("name"),
@@ -111,5 +121,5 @@ def run_filter(given: Mapping[str, Any]) -> RunFilter:
         kind=given.get("kind"),
         since=given.get("since"),
         until=given.get("until"),
-        hand=None if hand[0] is None or hand[1] is None else (hand[0], hand[1]),
+        hand=given.get("hand"),
     )

@@ -6,7 +6,7 @@ from capture import ingest, metrics
 from capture.access import log_run_access
 from capture.api import run_shapes, writing
 from capture.api.bodies import read_items
-from capture.api.errors import BadValue, Gone, NotFound, Unavailable
+from capture.api.errors import Gone, NotFound, Unavailable
 from capture.api.operations import ANYTHING, ApiRequest, agent_of, operation
 from capture.api.run_parameters import EVENT_ID, EVENTS_PAGE, RUN, RUN_FILTERS, SHA256, run_filter
 from capture.auth import Scope
@@ -25,7 +25,6 @@ from capture.runs.reading import (
     read_run,
 )
 from capture.runs.run import Run
-from capture_sdk.errors import IdError
 from capture_sdk.runs.records import RunEvent, RunKey
 
 
@@ -40,12 +39,11 @@ def run_events(request: ApiRequest) -> HttpResponse:
 def runs(request: ApiRequest) -> HttpResponse:
     """Runs, those that were active last first, page by page, narrowed to what is asked for."""
     given = request.given
-    try:
-        wanted = run_filter(given)
-    except IdError as exc:
-        raise BadValue(str(exc), fields={"handNumber": "not acceptable"}) from exc
     page = list_runs(
-        wanted, agent_id=given.get("agentId"), limit=given.get("limit", 50), cursor=given.get("cursor")
+        run_filter(given),
+        agent_id=given.get("agentId"),
+        limit=given.get("limit", 50),
+        cursor=given.get("cursor"),
     )
     metrics.count_read("runs", "served")
     return _answer(writing.dumps(run_shapes.run_page_json(page)))
@@ -157,7 +155,7 @@ def _page(found: Run, after: str | None, limit: int) -> tuple[tuple[RunEvent, ..
         places = (place for place, event in enumerate(found.events, 1) if event.event_id == after)
         start = next(places, -1)
         if start < 0:
-            raise BadValue("after names no event of this run", fields={"after": "not there"})
+            raise NotFound("after names no event of this run", fields={"after": "not there"})
     events = found.events[start : start + limit]
     return events, events[-1].event_id if start + limit < len(found.events) else None
 

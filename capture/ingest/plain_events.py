@@ -71,7 +71,10 @@ def _losses(given: object) -> dict[str, int]:
         return {}
     if not isinstance(given, dict):
         raise RecordError(f"losses must be an object of reasons and counts, not {type(given).__name__}")
-    return {reason: checked_index(f"losses.{reason[:40]}", count) for reason, count in given.items()}
+    return {
+        checked_id("losses", reason): checked_index(f"losses.{reason[:40]}", count)
+        for reason, count in given.items()
+    }
 
 
 def _body(given: object) -> dict[str, object]:

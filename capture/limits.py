@@ -271,3 +271,8 @@ INVENTORY_PREVIEW: Final = 200
 REPORT_EVENTS: Final = 1_000
 # Events that one reason about a branch point names; all are counted.
 BRANCH_EVENTS: Final = 20
+
+# Steps of each run between their common beginning and end that are aligned with each other: a third of a second.
+COMPARED_STEPS: Final = 600
+# Differing items of two context inventories that a comparison names; all are counted.
+COMPARED_ITEMS: Final = 2_000

@@ -10,7 +10,7 @@ from capture_sdk.errors import ConfigError
 from capture_sdk.ledger import HttpLedger, Ledger
 from capture_sdk.records import Charge, RunKey
 from capture_sdk.scopes import RunScope
-from capture_sdk.transports import Transport
+from capture_sdk.transports import FullTransport, Transport
 from capture_sdk.transports.off import OffTransport
 from capture_sdk.turn_delivery import TurnDelivery
 from capture_sdk.turns import Door, Turn
@@ -124,7 +124,7 @@ class _NoLedger:
         """Nothing to let go of."""
 
 
-def transport_of(config: Config) -> Transport:
+def transport_of(config: Config) -> FullTransport:
     """The transport that the settings name. Raises ConfigError."""
     if config.redis_url is not None:
         try:

@@ -148,7 +148,8 @@ def from_env(
 
 def handed_run(environ: Mapping[str, str] | None = None) -> str | None:
     """What this process was handed of a run that it is part of, as it stands."""
-    return (os.environ if environ is None else environ).get("AGENT_CAPTURE_RUN")
+    environ = os.environ if environ is None else environ
+    return environ.get("AGENT_CAPTURE_RUN")
 
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:

@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings as site_settings
+from django.test import TransactionTestCase
 from django_redis import get_redis_connection
 from redis import Redis
 
 from capture_site import embedded
 from tests.build import close_opened
+from tests.cleaning import clean
 
 SERVERS = {"valkey-9": embedded.valkey_binary(), "redis-6.2": embedded.redis62_binary()}
 
@@ -22,6 +25,16 @@ def redis_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         pytest.skip(f"no {request.param} binary on this platform")
     with embedded.redis_server(binary, Path(tmp_path_factory.mktemp("redis"))) as url:
         yield url
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_ends() -> Iterator[None]:
+    """What every test would pay for: emptying tables that are empty, and looking through all the static files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", clean)
+        # Else each test client has the middleware read all collected files; so they are found when asked for.
+        patch.setattr(site_settings, "WHITENOISE_AUTOREFRESH", True, raising=False)
+        yield
 
 
 @pytest.fixture(autouse=True)

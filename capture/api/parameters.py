@@ -93,6 +93,12 @@ ID_SCHEMA: Final[dict[str, object]] = {
     "maxLength": ID_LENGTH,
     "pattern": "^[^\\x00]*$",
 }
+RUN_KEY_SCHEMA: Final[dict[str, object]] = {
+    "type": "object",
+    "properties": {"agentId": ID_SCHEMA, "runId": ID_SCHEMA},
+    "required": ["agentId", "runId"],
+    "additionalProperties": False,
+}
 INDEX_SCHEMA: Final[dict[str, object]] = {"type": "integer", "minimum": 0, "maximum": INDEX_MAX}
 _MOST: Final = str(INDEX_MAX)
 # The digits of 0 to 2**63 - 1, and of nothing else: as long and smaller at some place, or shorter.

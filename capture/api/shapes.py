@@ -10,7 +10,7 @@ from capture.merge import CapturedTurn, HandView, Standing
 from capture.pins.pin import Pin
 from capture.recent import HandPage, HandSummary
 from capture_sdk.freeze import unpack
-from capture_sdk.records import Adjustment, Attempt, Charge, TurnRecord
+from capture_sdk.records import Adjustment, Attempt, Charge, RunKey, TurnRecord
 
 Json = dict[str, object]
 
@@ -140,6 +140,11 @@ def time_json(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
+def run_key_json(key: RunKey) -> Json:
+    """What names a run."""
+    return {"agentId": key.agent_id, "runId": key.run_id}
+
+
 def _record_json(record: TurnRecord | None) -> Json:
     """What the record holds; every field null for one that cannot be read."""
     if record is None:
@@ -174,13 +179,14 @@ def _record_json(record: TurnRecord | None) -> Json:
         "artifacts": dict(record.artifacts),
         "clientId": record.client_id,
         "sequence": record.sequence,
+        "run": None if record.run is None else run_key_json(record.run),
     }
 
 
 _UNREADABLE: Final[Json] = dict.fromkeys(
     """capturedAt knowledge prompt promptSha256 envHash promptIsMessages response reasoning decision unsent
     action amount adjustments attempts model provider routing usage costMicros latencyMs error redactions policy
-    rewritten cut artifacts clientId sequence""".split()
+    rewritten cut artifacts clientId sequence run""".split()
 )
 
 

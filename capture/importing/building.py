@@ -5,7 +5,7 @@ Ids come from the content alone, so that the same file imported again, under wha
 
 import datetime
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -74,10 +74,10 @@ class RunBuilder:
         self._writer = f"import:{digest(writer)}" if writer else "import"
         self._at = UNTOLD
         self._events: list[RunEvent] = []
-        self._ids: set[str] = set()
+        self._times: Counter[str] = Counter()
         self._artifacts: dict[str, Artifact] = {}
         self._proposals: dict[str, dict[str, Any]] = {}
-        self._open: defaultdict[str, list[str]] = defaultdict(list)
+        self._open: defaultdict[str, deque[str]] = defaultdict(deque)
         self._latest: dict[str, str] = {}
 
     def begin(
@@ -166,7 +166,7 @@ class RunBuilder:
         """What a result answers: the first proposal of its call id that nothing answered, else the last one."""
         named = _handle(call_id, name)
         waiting = self._open.get(named)
-        return waiting.pop(0) if waiting else self._latest.get(named)
+        return waiting.popleft() if waiting else self._latest.get(named)
 
     def is_proposed(self, call_id: object) -> bool:
         """Whether a proposal has this call id."""
@@ -239,13 +239,8 @@ class RunBuilder:
 
     def _new_id(self, part: str) -> str:
         """An id that this part of the content alone has; what comes a second time is a second event."""
-        again = 0
-        event_id = digest(part)
-        while event_id in self._ids:
-            again += 1
-            event_id = digest(f"{part}\0{again}")
-        self._ids.add(event_id)
-        return event_id
+        self._times[part] += 1
+        return digest(repr((self.key.run_id, part, self._times[part])))
 
 
 def digest(text: str) -> str:

@@ -5,7 +5,7 @@
     envelope remainder joiner                                       its two parts (joiner "\\n" unless given); or
     envHash remainder joiner promptSha256                           an envelope that the buffer is thought to have
     capturedAt agentVersionId knowledge response reasoning decision unsent action amount adjustments attempts
-    model provider routing usage costMicros latencyMs error clientId sequence losses
+    model provider routing usage costMicros latencyMs error clientId sequence losses run
 
 A text may be ``{"$bytes": base64}`` where it is no text. A field that is null or left out was not captured. The
 default capture policy is applied here, since no SDK has done it: to everything but prompt, response and reasoning.
@@ -23,7 +23,7 @@ from capture.limits import CHARGE_NUMBER
 from capture_sdk.errors import RecordError
 from capture_sdk.freeze import pack, unpack
 from capture_sdk.keys import checked_id, checked_index
-from capture_sdk.records import Adjustment, Attempt, TurnKey, TurnRecord
+from capture_sdk.records import Adjustment, Attempt, RunKey, TurnKey, TurnRecord
 from capture_sdk.redact.policy import CapturePolicy
 from capture_sdk.redact.redactor import Redactor
 from capture_sdk.wire import time_from_json
@@ -157,6 +157,12 @@ def _attempt(name: str, given: Item, redactor: Redactor) -> Attempt:
     )
 
 
+def _run(name: str, given: object, redactor: Redactor) -> RunKey:
+    if not isinstance(given, dict) or given.keys() != {"agentId", "runId"}:
+        raise RecordError(f"{name} must name a run: {{agentId, runId}}")
+    return RunKey(given["agentId"], given["runId"])
+
+
 def _plain(value: object) -> object:
     """A JSON value in the forms of a record: giant integers and half surrogates in theirs."""
     return unpack(pack(value))
@@ -184,5 +190,6 @@ _READ: Final[dict[str, tuple[str, Callable[[str, object, Redactor], Any]]]] = {
     "clientId": ("client_id", _label),
     "sequence": ("sequence", _count),
     "losses": ("losses", _losses),
+    "run": ("run", _run),
 }
 _FIELDS: Final = {"tableId", "handNumber", "agentId", "actionIndex", *PROMPT_FIELDS, *_READ}

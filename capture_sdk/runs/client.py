@@ -5,7 +5,7 @@ import sys
 import weakref
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 
 from capture_sdk import config as configuration
 from capture_sdk.client import transport_of
@@ -56,7 +56,7 @@ def init(
     if agent_id is None and service_name is None:
         raise ConfigError("a run belongs to somebody: give init service_name or agent_id")
     return RunClient(
-        transport or cast(EventTransport, transport_of(config)),
+        transport or transport_of(config),
         config,
         agent_id=agent_id or service_name,
         project=project_id,

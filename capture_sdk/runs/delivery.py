@@ -39,7 +39,6 @@ class EventDelivery(Delivery[Draft, EventParcel]):
         return EventParcel(item.key, item.event_id, str(item.kind), encode_event(sealed.event), blobs)
 
     def _send(self, batch: Sequence[EventParcel]) -> list[Refusal]:
-        # outbox: allowed because this transport carries records to the buffer, not messages to a table
         return self._transport.write_events(batch)
 
     def _missed(self, items: Sequence[Draft], reason: str) -> None:

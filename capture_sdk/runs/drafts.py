@@ -118,7 +118,7 @@ class Writer:
         """Whether nothing that it is given goes anywhere."""
         return self.sink.is_off or self.key is None
 
-    def write(
+    def record(
         self,
         kind: EventKind,
         fields: Mapping[str, object],

@@ -123,7 +123,7 @@ class Run(Within, Verbs):
             fields["outer"] = UNSET if around is None else _named(around.key)
             fields["hand"] = self._hand_fields()
             self.parent_id = None if around is None else around.parent_id
-        self.writer.write(self._opening, fields, self.parent_id)
+        self.writer.record(self._opening, fields, self.parent_id)
 
     def _around(self) -> Handover | None:
         """The run, and what is open in it, within which this one begins."""
@@ -143,7 +143,7 @@ class Run(Within, Verbs):
         # A process that was forked within the run leaves it: the run is its parent's to finish.
         is_part = self._is_part or self._began_in != os.getpid()
         kind = EventKind.RUN_LEFT if is_part else EventKind.RUN_FINISHED
-        self.writer.write(kind, {"status": str(status_of(error))}, self.parent_id, fault=fault_of(error))
+        self.writer.record(kind, {"status": str(status_of(error))}, self.parent_id, fault=fault_of(error))
 
     def leave(self, error: BaseException | None = None) -> None:
         """End it where no ``with`` does."""

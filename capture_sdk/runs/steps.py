@@ -100,7 +100,7 @@ class Step(Within):
         return status_of(error)
 
     def _close(self, fields: dict[str, object], error: object) -> None:
-        self.writer.write(
+        self.writer.record(
             self.closes, {self.names_it: self.event_id} | fields, self._parent_id, fault=fault_of(error)
         )
 
@@ -157,7 +157,7 @@ class ModelCall(Step):
             streamed = None  # the agent's own word for what came
         error = error if error is not None else self.broken
         self.broken = None  # its frames hold the agent's objects
-        self.writer.write(
+        self.writer.record(
             self.closes,
             {"call": self.event_id} | fields,
             self._parent_id,
@@ -189,7 +189,7 @@ class ToolProposal:
         """State that it is not executed, and why."""
         try:
             fields = {"proposal": self.event_id, "reason": reason, "by": by}
-            self.writer.write(EventKind.TOOL_DENIED, fields, self._parent_id)
+            self.writer.record(EventKind.TOOL_DENIED, fields, self._parent_id)
         except Exception as exc:  # noqa: BLE001 - as above
             self.writer.sink.fault("deny", exc)
 

@@ -218,7 +218,7 @@ class Verbs:
     def _write(self, kind: EventKind, fields: dict[str, Any], place: Within | None = None) -> str | None:
         within = place or self._place()
         try:
-            return within.writer.write(kind, fields, within.event_id)
+            return within.writer.record(kind, fields, within.event_id)
         except Exception as exc:  # noqa: BLE001 - here promise 1 (never raise into the agent) is kept
             within.writer.sink.fault(kind, exc)
             return None

@@ -101,3 +101,7 @@ class EventTransport(Protocol):
     def forked(self) -> None:
         """In a forked child: forget the parent's connections, and touch none of its locks."""
         ...
+
+
+class FullTransport(Transport, EventTransport, Protocol):
+    """One that carries both: each of the SDK's own."""

@@ -46,10 +46,21 @@ def _ask(client: RunClient, messages: list[model.Message]) -> tuple[model.Messag
     with client.model_call(
         model.PROVIDER, model.NAME, "chat", request=request, settings={"retries": 2}
     ) as call:
+        _annotate(client, messages, call)
         answer = model.complete(request)
         message: model.Message = answer["choices"][0]["message"]
         call.finish(answer, usage=answer["usage"])
     return message, call
+
+
+def _annotate(client: RunClient, messages: list[model.Message], call: ModelCall) -> None:
+    """Say of what was retrieved where it came from; the request alone does not tell."""
+    for place, message in enumerate(messages):
+        if message.get("name") == "read_policy":
+            path = f"messages[{place}].content"
+            client.annotate_context(
+                "retrieval", path, provenance="the policy store", visibility="model", call=call
+            )
 
 
 def _use(
@@ -78,9 +89,6 @@ def _use(
             result = tool.run(arguments)
             execution.finish(result)
     messages.append(_told(tool, asked["id"], result))
-    if tool.name == "read_policy":
-        path = f"messages[{len(messages) - 1}].content"
-        run.annotate_context("retrieval", path, provenance="the policy store", visibility="model")
     run.checkpoint("after-tool", {"messages": messages}, is_whole=True)
 
 
@@ -94,6 +102,7 @@ def _write(client: RunClient, messages: list[model.Message]) -> None:
     with client.model_call(
         model.PROVIDER, model.NAME, "chat", request=request, settings={"stream": True}
     ) as call:
+        _annotate(client, messages, call)
         text = "".join(call.stream(model.letter(request)))
         call.finish(usage={"completion_tokens": len(text) // 4})
     client.record_event("letter.sent", {"text": text})

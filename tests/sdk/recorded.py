@@ -14,6 +14,7 @@ class Recorded:
 
     def __init__(self, **options: Any) -> None:
         self.memory = MemoryTransport()
+        options = {"linger_seconds": 0.001} | options
         self.client: RunClient = init("shop", service_name="claims", transport=self.memory, **options)
 
     def events(self, kind: str | None = None) -> list[RunEvent]:

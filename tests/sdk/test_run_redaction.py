@@ -8,6 +8,7 @@ import pytest
 
 from capture_sdk import CapturePolicy, Keys, Rule
 from capture_sdk.redact import Redactor
+from capture_sdk.runs import Run
 from capture_sdk.runs.records import artifact_refs
 from tests.data import needs
 from tests.sdk.recorded import Recorded, recorded
@@ -22,10 +23,15 @@ def at() -> Iterator[Recorded]:
         yield made
 
 
+def _opened(run: Run) -> None:
+    with run:
+        pass
+
+
 FIELDS: dict[str, Callable[[Any, Any], object]] = {
-    "run name": lambda run, text: run.with_run(text).__enter__(),
-    "run metadata": lambda run, text: run.with_run("r", {"note": text}).__enter__(),
-    "metadata key": lambda run, text: run.with_run("r", {text: 1}).__enter__(),
+    "run name": lambda run, text: _opened(run.with_run(text)),
+    "run metadata": lambda run, text: _opened(run.with_run("r", {"note": text})),
+    "metadata key": lambda run, text: _opened(run.with_run("r", {text: 1})),
     "event name": lambda run, text: run.record_event(text),
     "event data": lambda run, text: run.record_event("e", {"a": [text]}),
     "large data": lambda run, text: run.record_event("e", {"a": [text, "x" * 9_000]}),

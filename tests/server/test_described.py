@@ -12,7 +12,7 @@ from capture.merge import HandState, HandView, Source, Standing, merge
 from capture.pins.pin import Pin, PinStatus
 from capture_sdk import CapturePolicy, Rule
 from capture_sdk.prompt import PromptStatus
-from capture_sdk.records import Charge, TurnKey
+from capture_sdk.records import Charge, RunKey, TurnKey
 from tests.build import HAND, TABLE, fall_back, play, seat, take
 from tests.described import DescribedHttp, assert_conforms, description
 
@@ -55,6 +55,7 @@ def everything(buffer: Any) -> Any:
     at = seat()
     at.client._delivery.policy = CapturePolicy(rules=[Rule("knowledge.hole", "artifact_only")])
     with at.turn(1) as turn:
+        turn.run = RunKey("river-rat", "session-1")
         turn.attempt("429", latency_ms=12.5, error="slow down", model="gpt-test", provider="openai")
         take(turn, at.outbox, knowledge={"hole": "As Ks"}, response=b"\xff", reasoning="top", **FACTS)
         turn.adjusted("cap", {"amount": 120}, {"amount": 100}, "more than the stack")

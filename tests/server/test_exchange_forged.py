@@ -117,6 +117,7 @@ STRANGE_FIELDS: list[tuple[str, object]] = [
     ("tableId", 5),
     ("actionIndex", 2**63),
     ("attempts", [[]]),
+    ("run", ["claims", ""]),
     ("prompt", {"joiner": 1, "remainder": b"", "envHash": None, "sha256": bytes(32), "isText": True}),
     ("prompt", {"joiner": b"", "remainder": b"", "envHash": "../x", "sha256": bytes(32), "isText": True}),
 ]

@@ -48,6 +48,7 @@ FULL: dict[str, Any] = WHERE | {
     "clientId": "go-1",
     "sequence": 0,
     "losses": {"store_down": 2},
+    "run": {"agentId": "dealer", "runId": "r:1"},
 }
 
 
@@ -161,6 +162,8 @@ def test_secrets_are_masked_on_arrival_since_no_sdk_did_it() -> None:
         ({"adjustments": [{"what": 1}]}, "adjustments must be an object"),
         ({"attempts": [{"status": 503}]}, "attempts.status must be text"),
         ({"sequence": 2**63}, "sequence"),
+        ({"run": "r-1"}, "run"),
+        ({"run": {"agentId": "a", "runId": ""}}, "Run id"),
     ],
 )
 def test_a_bad_field_is_named_and_costs_its_item_alone(change: dict[str, Any], said: str) -> None:

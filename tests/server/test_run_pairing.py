@@ -198,9 +198,9 @@ def test_twenty_thousand_events_are_paired_in_no_time(run: Writing) -> None:
         proposal = run.propose(call=call)
         run.called(call)
         run.executed(run.execute(proposal=proposal))
-    began = time.perf_counter()
+    began = time.process_time()
     paired = pair(run.events)
-    taken = time.perf_counter() - began
+    taken = time.process_time() - began
     assert len(paired.moments) == 20_000
     assert (paired.unproposed, paired.unexecuted, paired.loose) == ((), (), ())
-    assert taken < 1.5  # a third of a second alone; this machine may be busy
+    assert taken < 1.5

@@ -378,13 +378,13 @@ def test_the_report_has_the_branch_points_too() -> None:
     assert found.suspect is not None
 
 
-def test_a_run_of_twenty_thousand_events_is_reported_in_no_time(run: Writing) -> None:
-    for _ in range(4_000):
+def test_a_run_of_ten_thousand_events_is_reported_in_no_time(run: Writing) -> None:
+    for _ in range(2_000):
         call = run.call(request="Which?")
         proposal = run.propose(call=call)
         run.called(call)
         run.executed(run.execute(proposal=proposal))
-    began = time.perf_counter()
+    began = time.process_time()
     found = reported(run)
-    assert time.perf_counter() - began < 3  # half a second alone; this machine may be busy
-    assert found.line("tool.side_effect").count == 4_000
+    assert time.process_time() - began < 1.5
+    assert found.line("tool.side_effect").count == 2_000

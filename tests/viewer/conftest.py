@@ -28,23 +28,31 @@ def plain_static_files(settings: Any) -> None:
     settings.STORAGES = settings.STORAGES | {"staticfiles": plain}
 
 
-@pytest.fixture
-def cast(db: None) -> dict[str, User]:
-    rights = {
-        "vera": ["view_agentcallrecord"],
-        "kim": ["view_agentcallrecord", "pin_hand"],
-        "sam": [],
-        "olga": [],
-    }
-    people = {}
-    for name, codenames in rights.items():
-        people[name] = User.objects.create_user(name, is_staff=name != "olga")
-        people[name].user_permissions.set(Permission.objects.filter(codename__in=codenames))
-    return people
+RIGHTS = {
+    "vera": ["view_agentcallrecord"],
+    "kim": ["view_agentcallrecord", "pin_hand"],
+    "sam": [],
+    "olga": [],
+}
+
+
+class Cast(dict[str, User]):
+    """The people by name, each made when first asked for."""
+
+    def __missing__(self, name: str) -> User:
+        rights = Permission.objects.filter(codename__in=RIGHTS[name])
+        self[name] = User.objects.create_user(name, is_staff=name != "olga")
+        self[name].user_permissions.set(rights)
+        return self[name]
 
 
 @pytest.fixture
-def log_in(cast: dict[str, User]) -> LogIn:
+def cast(db: None) -> Cast:
+    return Cast()
+
+
+@pytest.fixture
+def log_in(cast: Cast) -> LogIn:
     def as_person(name: str) -> Client:
         client = Client()
         client.force_login(cast[name])
@@ -68,7 +76,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def look(browser: Browser, live_server: Any, cast: dict[str, User], log_in: LogIn) -> Iterator[Look]:
+def look(browser: Browser, live_server: Any, log_in: LogIn) -> Iterator[Look]:
     """Open a page as a person: ``look("kim", "/agent-capture/", width=390)``; the rest is the context's."""
     contexts: list[BrowserContext] = []
 

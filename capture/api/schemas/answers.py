@@ -3,7 +3,7 @@
 from typing import Final
 
 from capture.absence import Why
-from capture.api.parameters import ID_SCHEMA, INDEX_SCHEMA
+from capture.api.parameters import ID_SCHEMA, INDEX_SCHEMA, RUN_KEY_SCHEMA
 from capture.api.schemas.words import (
     BOOLEAN,
     COUNT,
@@ -82,6 +82,7 @@ _TURN: Final = closed(
     ),
     clientId=or_null(STRING),
     sequence=or_null(COUNT, "The turn's number within its client, agent and hand."),
+    run=or_null(RUN_KEY_SCHEMA, "The run that the turn was taken in."),
 )
 
 _FALLBACK: Final = closed(

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from capture.api.parameters import ID_SCHEMA, INDEX_SCHEMA, MOMENT_SCHEMA
+from capture.api.parameters import ID_SCHEMA, INDEX_SCHEMA, MOMENT_SCHEMA, RUN_KEY_SCHEMA
 from capture.api.schemas.words import (
     BASE64,
     BOOLEAN,
@@ -69,6 +69,7 @@ _PLAIN: Final[dict[str, Schema]] = {
     "clientId": or_null(STRING),
     "sequence": or_null(INDEX_SCHEMA),
     "losses": or_null({"type": "object", "additionalProperties": INDEX_SCHEMA}),
+    "run": or_null(RUN_KEY_SCHEMA, "The run that the turn was taken in."),
 }
 _PLAIN_TURN: Final = closed(
     "A turn as plain JSON, for agents in any language. What is null or left out was not captured.",

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from capture_sdk.freeze import jsonable
+from capture_sdk.runs.records import ARTIFACT
 
 _PLAIN: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 _TOOL: Final = re.compile(r"(?!\d+\Z)[A-Za-z0-9_.:/-]{1,128}")
@@ -73,6 +74,15 @@ def child(path: str, key: str | int) -> str:
     if not _PLAIN.fullmatch(key):
         return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
     return f"{path}.{key}" if path else key
+
+
+def is_ref(value: object) -> bool:
+    """Whether an artifact stands here."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get(ARTIFACT), str)
+        and isinstance(value.get("bytes"), int)
+    )
 
 
 def exact_text(value: object) -> str:

@@ -47,7 +47,7 @@ class Item:
 
 def item_of(found: Found, *, call: str | None, artifact: str | None) -> Item:
     """What is said of one value of a request."""
-    size, sha256, preview = _measured(found.value)
+    size, sha256, preview = measured(found.value)
     return Item(
         path=found.path,
         kind=str(found.kind),
@@ -97,7 +97,7 @@ def item_of_annotation(annotation: Moment) -> Item:
     """An annotation by itself: it tells of something that no request holds at its path."""
     fields = annotation.fields
     has_value = fields.get("value") is not None
-    size, sha256, preview = _measured(fields["value"]) if has_value else (None, None, "")
+    size, sha256, preview = measured(fields["value"]) if has_value else (None, None, "")
     kind = annotation.text("kind") or "annotation"
     tool = fields.get("value") if kind == Kind.TOOL_DEFINITION else None
     return Item(
@@ -121,7 +121,7 @@ def item_of_annotation(annotation: Moment) -> Item:
 def _with(item: Item, annotation: Moment, *, alone: bool) -> Item:
     """The annotation's word goes before the format's; a value that is another than the request's is said so."""
     fields = annotation.fields
-    differs = alone and fields.get("value") is not None and _measured(fields["value"])[1] != item.sha256
+    differs = alone and fields.get("value") is not None and measured(fields["value"])[1] != item.sha256
     return replace(
         item,
         kind=annotation.text("kind") or item.kind,
@@ -155,7 +155,7 @@ def _provenance(fields: Mapping[str, Any]) -> str | None:
     return None if found is None else exact_text(found)
 
 
-def _measured(value: object) -> tuple[int, str, str]:
+def measured(value: object) -> tuple[int, str, str]:
     """Bytes, sha256 and the beginning; those of an artifact, where one stands in its place."""
     if (
         isinstance(value, dict)

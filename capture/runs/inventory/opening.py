@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from capture.runs.inventory.formats import format_of
+from capture.runs.inventory.found import is_ref
 from capture_sdk.runs.records import ARTIFACT
 
 Read = Callable[[str], bytes | None]
@@ -57,15 +58,14 @@ def opened(fields: Mapping[str, Any], read: Read, room: Room) -> Opened:
         return Opened(RequestState.NOTHING)
     if room.items <= 0 or room.bytes <= 0:
         return Opened(RequestState.LEFT_OUT)
-    if _is_ref(value):
+    if isinstance(value, dict) and is_ref(value):
         return _of_artifact(value, read, room)
     return Opened(RequestState.LISTED, _filled(_unwrapped(value), read, room))
 
 
 def _of_artifact(ref: Mapping[str, Any], read: Read, room: Room) -> Opened:
     sha256 = ref[ARTIFACT]
-    size = ref.get("bytes")
-    if isinstance(size, int) and size > room.bytes:
+    if ref["bytes"] > room.bytes:
         return Opened(RequestState.LEFT_OUT, artifact=sha256)
     data = read(sha256)
     if data is None:
@@ -100,9 +100,9 @@ def _unwrapped(value: object) -> object:
 
 def _filled(body: object, read: Read, room: Room) -> object:
     """An inline request whose entries are artifacts, with those that are there in their place."""
-    if not isinstance(body, dict) or not any(map(_is_ref, body.values())):
+    if not isinstance(body, dict) or not any(map(is_ref, body.values())):
         return body
-    return {key: _entry(value, read, room) if _is_ref(value) else value for key, value in body.items()}
+    return {key: _entry(value, read, room) if is_ref(value) else value for key, value in body.items()}
 
 
 def _entry(ref: Mapping[str, Any], read: Read, room: Room) -> object:
@@ -130,7 +130,3 @@ def _why(exc: Exception) -> str:
 
 def _looks_like_json(text: str) -> bool:
     return text.lstrip()[:1] in _OPENING
-
-
-def _is_ref(value: object) -> bool:
-    return isinstance(value, dict) and isinstance(value.get(ARTIFACT), str)

@@ -69,7 +69,7 @@ def watched(page: Page) -> list[str]:
 def test_nothing_recorded_runs_or_leaves(buffer: Any, look: Look, name: str) -> None:
     hand, turn = record(CORPUS[name])
     runs = record_everywhere(CORPUS[name], dict(parse_qsl(turn))["agentId"])
-    page = look("vera", "/agent-capture/")
+    page = look("vera", "/agent-capture/", is_own=True)
     asked, origin = watched(page), page.evaluate("location.origin")
     for address in [*pages(hand, turn), *(f"/agent-capture/{each}" for each in runs)]:
         answer = page.goto(address)

@@ -73,9 +73,9 @@ def a_claim(request: str = REQUEST, *, status: str | None = "ok") -> tuple[Writi
 def record_everywhere(text: str, word: str) -> list[str]:
     """A run with the text in every field of every kind, and ``word`` in every id; the addresses of its pages.
 
-    The last event is of no kind that is known.
+    The last event is of no kind that is known. A body has some sixty such texts, and a limit.
     """
-    key = RunKey(word, word)
+    key, text = RunKey(word, word), text[:50_000]
     held = artifact(
         json.dumps({"messages": [{"role": text, "content": text}], text: text}), "application/json"
     )

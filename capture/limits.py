@@ -53,6 +53,10 @@ RUN_CHUNK_FIELDS: Final = 1_000
 RUN_CHUNK_ARTIFACTS: Final = 20
 # Rows an INSERT of a kept run: events of a kilobyte or two.
 RUN_CHUNK_ROWS: Final = 1_000
+# Floors of an event's body: what readers that go down floor by floor come back from.
+RUN_BODY_DEPTH: Final = 300
+# Events of a run that the API gives at a time: a megabyte or two.
+RUN_EVENTS_PAGE: Final = 5_000
 # Runs a page: each costs a reading of its head.
 RUN_PAGE: Final = 200
 # Agents whose runs in the buffer are looked through where no agent is named: a reading of their lists each.

@@ -58,7 +58,7 @@ def sound_record(data: bytes, envelope: bytes | None = None) -> TurnRecord:
 def check_sound(record: TurnRecord) -> None:
     """Look at every field. Raises RecordError, naming it, for anything that a reader would stumble over."""
     _check_key(record)
-    _check_time(record.captured_at)
+    check_time(record.captured_at)
     for name, kinds in _WANTED.items():
         _check(name, getattr(record, name), kinds)
     _check_lists(record)
@@ -83,8 +83,8 @@ def _check_key(record: TurnRecord) -> None:
         raise RecordError(f"the record's key is not accepted: {exc}") from exc
 
 
-def _check_time(time: datetime.datetime) -> None:
-    """In year 1 or 9999 an offset can lead out of what UTC can be written in."""
+def check_time(time: datetime.datetime) -> None:
+    """Raise RecordError for a time that UTC cannot be written in, as in year 1 or 9999, or that names no offset."""
     if time.tzinfo is None:
         raise RecordError("the record's time names no offset")
     try:

@@ -47,12 +47,12 @@ def light_fields(content: bytes) -> Fields:
 
     Raises RecordError for what is too much, and for what is no record.
     """
-    _check("record", content, RECORD_VALUES)
+    check_light("record", content, RECORD_VALUES)
     fields = fields_of(content)
     for name in ("knowledge", "decision", "unsent", "usage"):
         frozen = fields.get(name)
         if isinstance(frozen, bytes):
-            _check(name, frozen, FROZEN_VALUES)
+            check_light(name, frozen, FROZEN_VALUES)
     return fields
 
 
@@ -70,7 +70,8 @@ def count_values(packed: bytes, at_most: int) -> int:
     return count
 
 
-def _check(name: str, packed: bytes, at_most: int) -> None:
+def check_light(name: str, packed: bytes, at_most: int) -> None:
+    """Raise RecordError where packed bytes unfold to more values than that."""
     if len(packed) > at_most and count_values(packed, at_most) > at_most:  # a value takes a byte at least
         raise RecordError(f"its {name} has more than {at_most} values")
 

@@ -24,6 +24,7 @@ HEADERS: Final[dict[str, Schema]] = {
     "Retry-After": _header("Seconds after which to ask again.", {"type": "integer", "minimum": 1}),
     "X-Prompt-Sha256": _header("The sha256 that was recorded.", SHA256),
     "X-Prompt-Status": _header("How the bytes compare with it now.", one_of(PromptStatus)),
+    "X-Artifact-Sha256": _header("The sha256 of these bytes.", SHA256),
     "ETag": _header("Changes when the answer does: send it as If-None-Match.", STRING),
     "X-Request-Id": _header("What the server's log calls this request.", STRING, is_required=False),
 }
@@ -47,7 +48,7 @@ def _good(operation: Operation) -> Schema:
     if operation.answer == ANYTHING:
         return {
             "description": "The exact bytes.",
-            "headers": _headers("X-Prompt-Sha256", "X-Prompt-Status"),
+            "headers": _headers(*operation.headers),
             "content": {ANYTHING: {}},
         }
     etag = ("ETag",) if HTTPStatus.NOT_MODIFIED in operation.statuses else ()

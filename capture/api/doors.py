@@ -25,7 +25,7 @@ from capture.api.errors import (
 )
 from capture.api.operations import ApiRequest, Operation, agent_of
 from capture.api.parameters import Parameter
-from capture.auth import Caller, KeysUnavailable, caller_of_key, caller_of_user
+from capture.auth import Caller, KeysUnavailable, Scope, caller_of_key, caller_of_user
 from capture.hands import StoresUnavailable
 from capture.limits import COMMAND_BYTES
 from capture.pins.pin import PinDamaged
@@ -121,9 +121,17 @@ def _admit(request: HttpRequest, operation: Operation, caller: Caller) -> ApiReq
     admitted.given = (
         {} if operation.batch is not None else _read(operation.parameters, _raw(request, operation))
     )
+    if operation.may_name_agent and "agentId" not in admitted.given:
+        _admit_to_all(caller)
     if "agentId" in admitted.given and not caller.covers(agent_of(admitted)):
         raise Forbidden(f"{caller.actor} is not bound to this agent", fields={"agentId": "not yours"})
     return admitted
+
+
+def _admit_to_all(caller: Caller) -> None:
+    """Where no agent is named, everything is shown."""
+    if Scope.READ_ALL not in caller.scopes or caller.agents is not None:
+        raise Forbidden(f"{caller.actor} may not see every agent's: name one", fields={"agentId": "missing"})
 
 
 def _raw(request: HttpRequest, operation: Operation) -> dict[str, object]:

@@ -71,7 +71,7 @@ def document(operations: Sequence[Operation]) -> Schema:
 
 
 def operation_id(operation: Operation) -> str:
-    """What a generated client calls it: ``recent-hands`` is ``recentHands``."""
+    """What a generated client calls it: ``recent-hands`` is ``recentHands``, ``run/keep`` is ``runKeep``."""
     return re.sub(r"[^a-zA-Z0-9]+(\w)", lambda match: match[1].upper(), operation.path)
 
 
@@ -99,6 +99,11 @@ def _who(operation: Operation) -> str:
     if operation.is_for_everybody:
         return "Needs any valid key or session, whatever its scope."
     needed = f"Needs the scope {' or '.join(f'`{scope}`' for scope in sorted(operation.scopes))}."
+    if operation.may_name_agent:
+        return (
+            f"{needed} Without agentId it shows every agent's: that needs `read-all`, and a key that is bound to "
+            "agents is refused."
+        )
     if operation.is_of_every_agent:
         return f"{needed} A key that is bound to agents is refused."
     return f"{needed} A key that is bound to agents acts for its own alone."

@@ -44,7 +44,8 @@ class Operation:
     """One endpoint: ``path`` below the API's root, for callers with at least one of ``scopes``.
 
     ``batch`` names the list that a batch's body carries. ``answer`` is the schema of a good answer, or the media
-    type of one that is not JSON; ``statuses`` are those it has beside 200 and the errors of every operation.
+    type of one that is not JSON, and ``headers`` what its head then says; ``statuses`` are those it has beside 200 and
+    the errors of every operation.
     """
 
     method: str
@@ -55,6 +56,7 @@ class Operation:
     answer: str
     statuses: tuple[int, ...]
     view: View
+    headers: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -70,7 +72,14 @@ class Operation:
     def is_of_every_agent(self) -> bool:
         """Whether it shows every agent's turns, which a caller bound to some may not see."""
         is_of_one = any(each.name == "agentId" and each.is_required for each in self.parameters)
-        return self.batch is None and not self.is_for_everybody and not is_of_one
+        is_always = self.batch is None and not self.is_for_everybody and not is_of_one
+        return is_always and not self.may_name_agent
+
+    @property
+    def may_name_agent(self) -> bool:
+        """Whether it shows one agent's where that is named, and every agent's where none is."""
+        is_optional = any(each.name == "agentId" and not each.is_required for each in self.parameters)
+        return is_optional and Scope.READ_OWN in self.scopes
 
     @property
     def is_for_everybody(self) -> bool:
@@ -90,10 +99,11 @@ def operation(
     batch: str | None = None,
     answer: str,
     statuses: tuple[int, ...] = (),
+    headers: tuple[str, ...] = (),
 ) -> Callable[[View], Operation]:
     """Make a view an operation."""
 
     def made(view: View) -> Operation:
-        return Operation(method, path, frozenset(scopes), parameters, batch, answer, statuses, view)
+        return Operation(method, path, frozenset(scopes), parameters, batch, answer, statuses, view, headers)
 
     return made

@@ -7,7 +7,7 @@ from typing import Final
 
 from django.urls import URLPattern, path, re_path
 
-from capture.api import views
+from capture.api import run_views, views
 from capture.api.doors import Handler, key_door, nothing_for_keys, nothing_for_staff, staff_door
 from capture.api.operations import Operation
 
@@ -19,6 +19,12 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     views.turns,
     views.charges,
     views.prompt,
+    run_views.run_events,
+    run_views.runs,
+    run_views.run,
+    run_views.keep,
+    run_views.artifact,
+    run_views.quality,
     views.description,
 )
 _ANY: Final = r"^(?P<path>.*)$"

@@ -76,6 +76,7 @@ def recent_hands(request: ApiRequest) -> HttpResponse:
     Scope.READ_ALL,
     parameters=(*HAND, AGENT_ID, ACTION_INDEX),
     answer=ANYTHING,
+    headers=("X-Prompt-Sha256", "X-Prompt-Status"),
     statuses=(404, 410),
 )
 def prompt(request: ApiRequest) -> HttpResponse:

@@ -12,7 +12,7 @@ from capture.runs.cold import kept_artifacts, kept_event
 from capture.runs.order import HeldEvent
 from capture_sdk.codec import VERSION, decompress
 from capture_sdk.errors import RecordError
-from capture_sdk.runs.records import ARTIFACT, RunKey, artifact_refs
+from capture_sdk.runs.records import ARTIFACT, RunEvent, RunKey, artifact_refs
 
 _HASH: Final = re.compile("[0-9a-f]{64}")
 
@@ -60,13 +60,14 @@ def _read(wanted: list[str]) -> tuple[dict[str, bytes], bool]:
 
 
 def hashes_of(events: Iterable[HeldEvent]) -> set[str]:
-    """The artifacts that these events refer to. What is no hash is none, whatever an event says."""
+    """The artifacts that these events refer to."""
+    return {sha256 for each in events if each.event is not None for sha256 in hashes_in(each.event)}
+
+
+def hashes_in(event: RunEvent) -> set[str]:
+    """The artifacts that an event refers to. What is no hash is none, whatever it says."""
     return {
-        ref[ARTIFACT]
-        for each in events
-        if each.event is not None
-        for ref in artifact_refs(each.event.fields)
-        if _HASH.fullmatch(ref[ARTIFACT])
+        ref[ARTIFACT] for ref in artifact_refs(event.fields) if _HASH.fullmatch(ref[ARTIFACT]) is not None
     }
 
 

@@ -3,10 +3,10 @@
 A run that goes on moves to the front while somebody turns the pages.
 """
 
-import base64
-import binascii
+import re
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import unquote
 
 from capture.hands import read_clock
 from capture.limits import RUN_LIST_LOOKED
@@ -14,10 +14,11 @@ from capture.runs.asking import neither
 from capture.runs.run import RunHead
 from capture.runs.walking import BEGINNING, Place, Walk
 from capture.runs.wanted import RunFilter
-from capture_sdk.freeze import pack, unpack
-from capture_sdk.keys import INDEX_MAX
+from capture_sdk.keys import encode_id
 
 EVERY_RUN: Final = RunFilter()
+# Milliseconds to the year 5138, the agent and the run, the latter two as keys of the buffer have them.
+CURSOR_PATTERN: Final = "([0-9]{1,14}):([^:]*):([^:]*)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +71,16 @@ def list_runs(
 
 def read_cursor(text: str) -> Place:
     """The place that a cursor names. Raises ValueError."""
-    try:
-        found = unpack(base64.urlsafe_b64decode(text.encode("ascii")))
-    except (ValueError, binascii.Error) as exc:
-        raise ValueError("not a cursor") from exc
-    match found:
-        case [int(ms), str(agent_id), str(run_id)] if 0 <= ms <= _MOST_MS:
-            return Place(ms, agent_id, run_id)
-    raise ValueError("not a cursor")
+    found = re.fullmatch(CURSOR_PATTERN, text)
+    if found is None:
+        raise ValueError("not a cursor")
+    return Place(int(found[1]), *(unquote(each, errors="replace") for each in found.groups()[1:]))
 
 
 def _cursor(place: Place) -> str:
-    return base64.urlsafe_b64encode(pack(list(place))).decode("ascii")
+    return f"{place.ms}:{encode_id(place.agent_id)}:{encode_id(place.run_id)}"
 
 
 def _beginning(wanted: RunFilter) -> Place:
     """Places are compared downwards: none at this one's time comes after it."""
     return BEGINNING if wanted.until is None else Place(round(wanted.until.timestamp() * 1_000), "", "")
-
-
-_MOST_MS: Final = min(INDEX_MAX, 253_402_300_799_000)  # the last moment that Python can name

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from capture.runs.run import Gap, RunStatus
+from capture.runs.soundness import check_event
 from capture_sdk.errors import RecordError
 from capture_sdk.runs.records import EventKind, RunEvent, RunKey, decode_event
 
@@ -29,8 +30,8 @@ def opened(key: RunKey, event_id: str | None, arrival: int, raw: bytes) -> HeldE
     """The stored event, if its bytes say that it belongs where it was found. Without an id, its own is believed."""
     try:
         event = decode_event(raw)
-        event.fields  # noqa: B018  # a body that cannot be thawed is damage too
-    except (RecordError, ValueError):
+        check_event(event)
+    except RecordError:
         return HeldEvent(event_id or "", arrival, raw, None)
     is_there = event.run == key and event_id in (None, event.event_id)
     return HeldEvent(

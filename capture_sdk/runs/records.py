@@ -178,13 +178,20 @@ def _to_map(event: RunEvent) -> dict[str, object]:
     }
 
 
+def _packed(value: object) -> bytes:
+    """A number here would ask for as many bytes."""
+    if not isinstance(value, bytes):
+        raise TypeError("the body is not packed")
+    return value
+
+
 def _from_map(fields: dict[str, Any]) -> RunEvent:
     return RunEvent(
         run=RunKey(fields["agentId"], fields["runId"]),
         event_id=checked_id("Event id", fields["eventId"]),
         kind=str(fields["kind"]),
         at=datetime.datetime.fromisoformat(fields["at"]),
-        body=bytes(fields["body"]),
+        body=_packed(fields["body"]),
         writer=str(fields["writer"]),
         sequence=int(fields["sequence"]),
         parent_id=fields.get("parentId"),

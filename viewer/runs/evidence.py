@@ -12,13 +12,13 @@ from capture.runs.inventory import CallContext, Inventory, inventory
 from capture.runs.inventory.items import Item
 from capture.runs.pairing import Moment, Paired, pair
 from capture.runs.quality import LineState, report
+from capture.runs.reader import Reader
 from capture.runs.run import Run
 from capture_sdk.runs.records import artifact_refs
 from viewer.access import framed, staff_page
 from viewer.runs.addresses import after_address, event_address, given_of
 from viewer.runs.page import read
 from viewer.runs.paging import Paging
-from viewer.runs.reader import Reader
 from viewer.runs.values import Ref, ref_of
 
 _NAMES: Final = {

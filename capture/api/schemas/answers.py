@@ -24,7 +24,7 @@ from capture.limits import BATCH_ITEMS, RECENT_HANDS
 from capture.merge import HandState, Source
 from capture.pins.pin import PinStatus
 from capture_sdk.prompt import PromptStatus
-from capture_sdk.wire import ENVELOPE_NEEDED, REFUSED, WRITTEN
+from capture_sdk.wire import ARTIFACT_NEEDED, ENVELOPE_NEEDED, REFUSED, WRITTEN
 
 _FAILED: Final = "failed"
 _TEXT_OR_NULL: Final = or_null(ref("Text"))
@@ -191,7 +191,10 @@ ANSWERS: Final[dict[str, Schema]] = {
     "Result": {
         "description": "What became of one item.",
         "oneOf": [
-            closed("It is there, or its envelope is asked for.", status=one_of((WRITTEN, ENVELOPE_NEEDED))),
+            closed(
+                "It is there, or its envelope or artifacts are asked for.",
+                status=one_of((WRITTEN, ENVELOPE_NEEDED, ARTIFACT_NEEDED)),
+            ),
             closed(
                 "It is not there.",
                 status=one_of((REFUSED, _FAILED), f"{_FAILED}: send it again."),

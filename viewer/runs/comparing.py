@@ -14,6 +14,7 @@ from capture.runs.comparing import Change, StepRow, compare
 from capture.runs.inventory import Inventory, inventory
 from capture.runs.listing import list_runs
 from capture.runs.pairing import Paired, pair
+from capture.runs.reader import Reader
 from capture.runs.reading import RunMissing, read_run
 from capture.runs.run import Run
 from capture_sdk.runs.records import RunKey
@@ -21,7 +22,6 @@ from viewer.access import framed, staff_page
 from viewer.runs.addresses import after_address, given_of
 from viewer.runs.page import numbers, read
 from viewer.runs.paging import Paging
-from viewer.runs.reader import Reader
 
 _CHOICES = 20  # runs of the same agent that are offered
 

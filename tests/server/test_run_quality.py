@@ -77,7 +77,7 @@ def test_a_line_says_how_many_of_how_many(run: Writing) -> None:
         run.call(model=model)
     found = line(run, "call.model")
     assert (found.state, found.count, found.asked) == (NOT_MET, 1, 3)
-    assert (found.reason, lacks(found)) == ("1 of 3 model calls lack something.", [("w1", "model")])
+    assert (found.reason, lacks(found)) == ("Something is missing (model calls: 1 of 3).", [("w1", "model")])
 
 
 def test_names_and_metadata(run: Writing) -> None:

@@ -72,7 +72,7 @@ def test_a_turn_leads_to_its_run_and_the_run_to_its_hand(buffer: Any, look: Look
     page.get_by_role("link", name="runs that name this hand").click()
     expect(page.locator("tbody tr")).to_have_count(1)
     page.go_back()
-    page.get_by_role("link", name="run run-1").click()
+    page.get_by_role("link", name="its run").click()
     expect(page.locator("h1")).to_have_text("claim")
     page.get_by_role("link", name=f"{TABLE}:{HAND}").click()
     expect(page.locator("h1")).to_have_text(f"{TABLE}:{HAND}")

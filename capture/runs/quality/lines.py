@@ -51,7 +51,7 @@ class Check:
         if lacks:
             state, reason = LineState.NOT_MET, self._lacking(asked, lacks)
         elif asked:
-            state, reason = LineState.MET, f"Nothing is missing: {asked} {self.of} asked."
+            state, reason = LineState.MET, f"Nothing is missing ({self.of}: {asked:,})."
         else:
             state, reason = LineState.NOT_APPLICABLE, self.none
         return Line(self.code, self.title, state, reason, tuple(lacks[:REPORT_EVENTS]), len(lacks), asked)
@@ -59,8 +59,8 @@ class Check:
     def _lacking(self, asked: int, lacks: Sequence[Lack]) -> str:
         events = len({each.event_id for each in lacks if each.event_id is not None})
         if not events:
-            return f"{len(lacks)} things are missing." if len(lacks) > 1 else "One thing is missing."
-        return f"{events} of {asked} {self.of} lack something."
+            return f"{len(lacks):,} things are missing." if len(lacks) > 1 else "One thing is missing."
+        return f"Something is missing ({self.of}: {events:,} of {asked:,})."
 
 
 _NO_CALLS: Final = "The run has no model call."

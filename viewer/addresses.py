@@ -1,6 +1,7 @@
 """What a page's address names, read with the same strictness as the API's parameters."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from django.http import HttpRequest, QueryDict
 from django.utils.http import urlencode
@@ -86,6 +87,7 @@ def newest_address(given: QueryDict) -> int:
     return _number("Newest", given.get("after", "0"))
 
 
+@lru_cache(maxsize=1_024)  # a page names a hand, and each of its agents, a hundred times
 def hand_query(table_id: str, hand_number: int) -> str:
     """The query string that names a hand."""
     return urlencode({"tableId": table_id, "handNumber": str(hand_number)})
@@ -93,8 +95,15 @@ def hand_query(table_id: str, hand_number: int) -> str:
 
 def turn_query(key: TurnKey, part: str = "") -> str:
     """The query string that names a turn, and a part of it."""
-    where = {"agentId": key.agent_id, "actionIndex": str(key.action_index)} | ({"part": part} if part else {})
-    return f"{hand_query(key.table_id, key.hand_number)}&{urlencode(where)}"
+    turn = f"{_agent_query(key.agent_id)}&actionIndex={key.action_index}"
+    return f"{hand_query(key.table_id, key.hand_number)}&{turn}" + (
+        f"&{urlencode({'part': part})}" if part else ""
+    )
+
+
+@lru_cache(maxsize=1_024)
+def _agent_query(agent_id: str) -> str:
+    return urlencode({"agentId": agent_id})
 
 
 def _number(name: str, text: str) -> int:

@@ -104,9 +104,11 @@ class Row:
                 _action(self.charge.action, self.charge.amount) if self.charge is not None else "unreadable"
             )
         parsed = _action(self.record.action, self.record.amount)
+        if self.kind != "clamped" and self.record.action is not None:
+            return parsed
         sent = self.record.sent
-        if not self.record.is_clamped:
-            return parsed if self.record.action is not None else _action(*(sent or (None, None)))
+        if self.kind != "clamped":
+            return _action(*(sent or (None, None)))
         return f"{parsed} → {_action(*sent) if sent else 'nothing'}"
 
     @property

@@ -1,5 +1,7 @@
 """The pages. Each reads its address, asks capture's read door and renders."""
 
+from functools import partial
+
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -95,7 +97,7 @@ def hand(request: HttpRequest) -> HttpResponse:
     shown = chosen(every, key)
     context: dict[str, object] = {"view": view, "rows": every, "shown": shown, "named": key}
     context |= {
-        "streets": streets(every),
+        "streets": partial(streets, every),  # made where a page has a strip
         "sentence": completeness(view),
         "runs_query": urlencode({"hand": f"{table_id}:{hand_number}"}),
         "times": span(every),

@@ -14,7 +14,7 @@ from typing import Final
 
 from bench import peers
 from bench.goals import goals
-from bench.parts import down, hand, ingest, memory, on_thread, page, promote, recent, throughput
+from bench.parts import down, events, hand, ingest, memory, on_thread, page, promote, recent, throughput
 from bench.run import Runner, runner
 from bench.table import Part
 
@@ -23,6 +23,7 @@ SDK: Final[Mapping[str, Callable[[Runner, int], Part]]] = {
     "down": down.measure,
     "memory": memory.measure,
     "throughput": throughput.measure,
+    "events": events.measure,
 }
 SERVER: Final[Mapping[str, Callable[[int], Part]]] = {
     "hand": hand.measure,

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Final
 
 from bench.jobs import Result
-from bench.parts import hand, ingest, page, promote, recent
+from bench.parts import events, hand, ingest, page, promote, recent
 from bench.recorders import BARE, CAPTURE, RECORDERS
 from bench.table import Part, markdown
 
@@ -81,6 +81,13 @@ def _throughput(part: Part) -> Iterator[Goal]:
         yield Goal("into Redis, the transport alone, turns a second", 10_000, rate, at_least=True)
 
 
+def _events(part: Part) -> Iterator[Goal]:
+    for name, row in zip(events.NAMES, part.rows, strict=True):
+        if name != events.CALL:
+            yield Goal(f"{row[0]}, p50 on its thread, an event", 150, _number(row[2]), " us")
+            yield Goal(f"{row[0]}, in the buffer, an event", 1_000, _number(row[6]), " B")
+
+
 def _hand(part: Part) -> Iterator[Goal]:
     for name in (hand.BUFFER, hand.PINNED):
         if mine := _of(part, name):
@@ -137,6 +144,7 @@ _OF: Final[Mapping[str, Callable[[Part], Iterator[Goal]]]] = {
     "down": _down,
     "memory": _memory,
     "throughput": _throughput,
+    "events": _events,
     "hand": _hand,
     "page": _page,
     "promote": _promote,

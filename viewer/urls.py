@@ -3,7 +3,7 @@
 from django.urls import path
 
 from viewer import charting, compare, searching, texts, views
-from viewer.runs import evidence, listing, page
+from viewer.runs import comparing, evidence, listing, page
 from viewer.runs import texts as run_texts
 
 app_name = "viewer"
@@ -27,6 +27,7 @@ urlpatterns = [
     path("runs/branches", evidence.branches, name="run_branches"),
     path("runs/context", evidence.context, name="run_context"),
     path("runs/artifacts", evidence.artifacts, name="run_artifacts"),
+    path("runs/compare", comparing.compared, name="run_compare"),
     path("runs/event", run_texts.event, name="run_event"),
     path("runs/artifact", run_texts.artifact, name="run_artifact"),
     path("runs/raw", run_texts.raw, name="run_raw"),

@@ -5,6 +5,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.http import urlencode
 
 from capture import hands, metrics
 from capture.access import log_access
@@ -96,6 +97,7 @@ def hand(request: HttpRequest) -> HttpResponse:
     context |= {
         "streets": streets(every),
         "sentence": completeness(view),
+        "runs_query": urlencode({"hand": f"{table_id}:{hand_number}"}),
         "times": span(every),
         "ttl_ms": settings.CAPTURE_TTL_SECONDS * 1_000,
         "may_keep": request.user.has_perm(KEEP),

@@ -11,6 +11,7 @@ from bench.recorders.bare import BareMinimum, BareMinimumOrmsgpack, BarePipeline
 from bench.recorders.capture import CaptureSdk, CaptureSdkWide, CaptureTransport
 from bench.recorders.contract import Noop, Recorder
 from bench.recorders.naive import Naive, NaiveSplit, NaiveSplitZstd
+from bench.recorders.runs import RunCalls, RunEvents, RunTools
 from bench.recorders.tracing import Langfuse, OpenTelemetry, Opik, OpikAtOnce
 
 
@@ -44,6 +45,9 @@ RECORDERS: Final[Mapping[str, Entry]] = {
     "opik-at-once": Entry("Opik, one message a span", "opik", "http", OpikAtOnce),
     "capture-wide": Entry("capture_sdk", OWN, "redis", CaptureSdkWide),
     "capture-transport": Entry("capture_sdk, its transport alone", OWN, "redis", CaptureTransport),
+    "run-event": Entry("a small event", OWN, "redis", RunEvents),
+    "run-tool": Entry("a tool call: proposed, begun, ended", OWN, "redis", RunTools),
+    "run-call": Entry("a model call with its request and answer", OWN, "redis", RunCalls),
     "bare-pipeline": Entry("bare pipeline of 64", "bare", "redis", BarePipeline),
     "naive": Entry("whole record, msgpack", "bare", "redis", Naive),
     "naive-split": Entry("envelope apart, msgpack", "bare", "redis", NaiveSplit),

@@ -248,9 +248,23 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_LENGTH]
 
 
+class Keys:
+    """Makes the keys of a file's runs: what the file names twice are two runs."""
+
+    def __init__(self, agent_id: str) -> None:
+        self._agent_id = agent_id
+        self._times: Counter[RunKey] = Counter()
+
+    def key(self, *words: object) -> RunKey:
+        """The key of the next run that the file names by these words."""
+        key = run_key(self._agent_id, *words)
+        self._times[key] += 1
+        return key if self._times[key] == 1 else run_key(self._agent_id, *words, f"#{self._times[key]}")
+
+
 def run_key(agent_id: str, *words: object) -> RunKey:
-    """The key of a run that the file names by these words; what cannot be an id is named by its digest."""
-    run_id = ".".join(str(word) for word in words)
+    """The key of a run named by these words: other words are another run. What cannot be an id has its digest."""
+    run_id = "/".join(str(word).replace("%", "%25").replace("/", "%2F") for word in words)
     try:
         return RunKey(agent_id, checked_id("the run id", run_id))
     except IdError:

@@ -6,7 +6,7 @@ A model event has the request and the response as they were. What is neither cal
 from typing import Any
 
 from capture.importing.attachments import Attachments
-from capture.importing.building import ABSENT, Reading, RunBuilder, digest, run_key
+from capture.importing.building import ABSENT, Keys, Reading, RunBuilder, digest
 from capture.importing.errors import FileRefused
 from capture.importing.messages import walk
 from capture.importing.reading import a_list, a_map, map_or_empty, maps, moment, text_or_none, write_json
@@ -28,24 +28,29 @@ def read_inspect(content: Any, agent_id: str) -> Reading:
 
 
 def _read(samples: list[tuple[str, dict[str, Any]]], log: dict[str, Any], agent_id: str) -> Reading:
-    runs, notes = [], []
+    runs, notes, keys = [], [], Keys(agent_id)
     for place, sample in samples:
         texts = Attachments(sample.get("attachments") or _transcript(sample).get("content"))
-        builder = RunBuilder(run_key(agent_id, *_words(log, sample)))
-        runs += _sample(builder, place, sample, log, texts)
+        builder = RunBuilder(keys.key(*_words(log, sample)))
+        runs += _sample(builder, keys, place, sample, log, texts)
         if texts.is_spent:
             notes.append(f"{place}: some attachments were too much to put back; their references stayed")
     return Reading(tuple(each.build() for each in runs), tuple(notes))
 
 
 def _sample(
-    builder: RunBuilder, place: str, sample: dict[str, Any], log: dict[str, Any], texts: Attachments
+    builder: RunBuilder,
+    keys: Keys,
+    place: str,
+    sample: dict[str, Any],
+    log: dict[str, Any],
+    texts: Attachments,
 ) -> list[RunBuilder]:
     held, where = _events(sample, place)
     events = [a_map(each, f"{where}[{index}]") for index, each in enumerate(held)]
     messages = maps(texts.put_back(sample.get("messages")))
     _begin(builder, events, sample, log)
-    transcript = Transcript(builder, texts, messages, has_failed=bool(sample.get("error")))
+    transcript = Transcript(builder, keys, texts, messages, has_failed=bool(sample.get("error")))
     transcript.take(events)
     if any(event.get("event") == "model" for event in events):
         transcript.tell_rest()

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from capture.importing.building import ABSENT, ImportedRun, Reading, RunBuilder, digest, run_key
+from capture.importing.building import ABSENT, ImportedRun, Keys, Reading, RunBuilder, digest
 from capture.importing.errors import FileRefused
 from capture.importing.reading import Lines, a_list, a_map, maps, text_or_none, write_json
 from capture_sdk.runs.records import Status
@@ -13,7 +13,8 @@ _RESULTS: Final = ("tool", "function")
 
 def read_messages(content: Any, agent_id: str) -> Reading:
     """Every conversation of a file as a run of its own."""
-    runs = tuple(_read(held, place, agent_id) for place, held in _conversations(content))
+    keys = Keys(agent_id)
+    runs = tuple(_read(held, place, keys) for place, held in _conversations(content))
     if not runs:
         raise FileRefused("it holds no conversation")
     torn = content.torn if isinstance(content, Lines) else None
@@ -30,16 +31,21 @@ def _conversations(content: Any) -> list[tuple[str, dict[str, Any]]]:
     return [("it", a_map(content, "it"))]
 
 
-def _read(held: dict[str, Any], place: str, agent_id: str) -> ImportedRun:
+def _read(held: dict[str, Any], place: str, keys: Keys) -> ImportedRun:
     named = next((name for name in _LISTS if name in held), None)
     if named is None:
         raise FileRefused(f"{place} has neither 'traj' nor 'messages'")
     where = named if place == "it" else f"{place}.{named}"
     messages = [a_map(each, f"{where}[{index}]") for index, each in enumerate(a_list(held[named], where))]
-    builder = RunBuilder(run_key(agent_id, digest(write_json(held).decode())))
+    builder = RunBuilder(keys.key(digest(write_json(held).decode())))
     told = {name: value for name, value in held.items() if name != named}
-    plain = {name: value for name, value in told.items() if not isinstance(value, dict | list)}
-    builder.begin(_name(told), at=None, metadata={**plain, "format": "messages", "isTimed": False})
+    ours = {"format": "messages", "isTimed": False}
+    plain = {
+        name: value
+        for name, value in told.items()
+        if isinstance(value, str | int | float) and name not in ours
+    }
+    builder.begin(_name(told), at=None, metadata=plain | ours)
     for name in sorted(told.keys() - plain.keys()):
         builder.tell(name, f"told {name}", told[name])
     walk(builder, messages, ABSENT)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from capture.importing.attachments import Attachments
-from capture.importing.building import ABSENT, RunBuilder, digest, run_key
+from capture.importing.building import ABSENT, Keys, RunBuilder, digest
 from capture.importing.messages import propose_calls
 from capture.importing.reading import map_or_empty, maps, moment, text_or_none, write_json
 from capture_sdk.runs.records import Status
@@ -27,9 +27,16 @@ class Transcript:
     """Takes a sample's events; ``builders`` are its runs, the sample's own first."""
 
     def __init__(
-        self, builder: RunBuilder, texts: Attachments, messages: list[dict[str, Any]], *, has_failed: bool
+        self,
+        builder: RunBuilder,
+        keys: Keys,
+        texts: Attachments,
+        messages: list[dict[str, Any]],
+        *,
+        has_failed: bool,
     ) -> None:
         self.builders = [builder]
+        self._keys = keys
         self._texts = texts
         self._has_failed = has_failed
         self._root = _Span(builder, None, is_agent=False)
@@ -77,7 +84,7 @@ class Transcript:
 
     def _sub_agent(self, named: str, event: dict[str, Any], parent: _Span) -> _Span:
         outer = parent.builder.key
-        builder = RunBuilder(run_key(outer.agent_id, self._root.builder.key.run_id, named))
+        builder = RunBuilder(self._keys.key(self._root.builder.key.run_id, named))
         at = moment(event.get("timestamp"))
         began = builder.begin(
             text_or_none(event.get("name")), at=at, metadata={"format": "inspect"}, outer=outer

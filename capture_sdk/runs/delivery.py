@@ -30,7 +30,7 @@ class EventDelivery(Delivery[Draft, EventParcel]):
 
     def _encode(self, item: Draft) -> EventParcel:
         with self._lock:
-            losses = dict(item.writer.losses)
+            losses = item.writer.losses.before(item.sequence)
         sealed = seal(item, self.policy, losses=losses, limit=self.longest)
         blobs = tuple(
             Blob(artifact_key(each.sha256), each.sha256, frame(each.data))
@@ -44,4 +44,4 @@ class EventDelivery(Delivery[Draft, EventParcel]):
     def _missed(self, items: Sequence[Draft], reason: str) -> None:
         for item in items:
             if item.writer.id == item.writer_id:
-                item.writer.losses[reason] += 1
+                item.writer.losses.add(item.sequence, reason)

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 import traceback
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -19,6 +19,7 @@ from capture_sdk.runs.records import EventKind, Status
 _HELD: Final = 600  # bytes of the objects themselves, for the queue's bound
 _FRAMES: Final = 40  # of a traceback, the innermost: what a reader looks at
 _LONGEST_TRACE: Final = 16_384  # characters, the last ones
+_SECRETS_KEPT: Final = 64  # of a run, the latest: each event is searched for every one of them
 
 
 class Unset(Enum):
@@ -95,6 +96,35 @@ class Sink(Protocol):
     def fault(self, where: str, error: Exception) -> None: ...
 
 
+class Losses:
+    """Which of a writer's events were lost. An event tells of those before it: so a reader knows a gap's reason.
+
+    What was lost ahead of the events that still wait is kept as (first, last, reason).
+    """
+
+    def __init__(self) -> None:
+        self._told: Counter[str] = Counter()
+        self._ahead: deque[tuple[int, int, str]] = deque()
+        self._place = -1
+
+    def add(self, sequence: int, reason: str) -> None:
+        """Note one; in the order of emission, as a rule."""
+        if sequence <= self._place:
+            self._told[reason] += 1
+        elif self._ahead and self._ahead[-1][1:] == (sequence - 1, reason):
+            self._ahead[-1] = (self._ahead[-1][0], sequence, reason)
+        else:
+            self._ahead.append((sequence, sequence, reason))
+
+    def before(self, sequence: int) -> dict[str, int]:
+        """Those before this one, by reason, as far as they are known now."""
+        self._place = max(self._place, sequence)
+        while self._ahead and self._ahead[0][1] < sequence:
+            first, last, reason = self._ahead.popleft()
+            self._told[reason] += last - first + 1
+        return dict(self._told)
+
+
 class Writer:
     """One process's hand on one run: it numbers that run's events, and remembers which were lost.
 
@@ -110,8 +140,14 @@ class Writer:
     def _begin(self) -> None:
         self.process = os.getpid()
         self.id = uuid4().hex
-        self.losses: Counter[str] = Counter()
+        self.losses = Losses()
+        self.secrets: tuple[str, ...] = ()  # found so far, and masked wherever they occur later in the run
         self._numbers = itertools.count()
+
+    def learn(self, secrets: frozenset[str]) -> None:
+        """Take in what an event was found to hold; the delivery thread's."""
+        known = set(self.secrets)
+        self.secrets = (*self.secrets, *sorted(secrets - known))[-_SECRETS_KEPT:]
 
     @property
     def is_idle(self) -> bool:

@@ -50,7 +50,7 @@ class Sealed:
 
 def seal(draft: Draft, policy: CapturePolicy, *, losses: Mapping[str, int], limit: int) -> Sealed:
     """Build the event of a draft; an artifact of more than ``limit`` bytes leaves only its size."""
-    redactor = Redactor(policy)
+    redactor = Redactor(policy, draft.writer.secrets)
     given = _given(draft)
     output = None if draft.streamed is None else _joined(draft.streamed, redactor)
     if output is not None:
@@ -66,6 +66,8 @@ def seal(draft: Draft, policy: CapturePolicy, *, losses: Mapping[str, int], limi
         )
     if redactor.artifacts:
         body["apart"] = [_apart(sha256, raw, artifacts) for sha256, raw in redactor.artifacts.items()]
+    if redactor.known:
+        draft.writer.learn(redactor.known)
     event = RunEvent(
         run=draft.key,
         event_id=draft.event_id,

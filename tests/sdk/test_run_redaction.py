@@ -181,6 +181,13 @@ def test_a_secret_learnt_in_a_later_field_is_masked_in_an_earlier_one(at: Record
     assert PASSWORD.encode() not in at.everything()
 
 
+def test_a_secret_learnt_in_one_event_is_masked_in_the_next(at: Recorded) -> None:
+    with at.client.with_run("run"):
+        at.client.record_event("login", {"password": PASSWORD})
+        at.client.start_model_call("p", "m", "o", request=f"say {PASSWORD}").finish(f"it is {PASSWORD}")
+    assert PASSWORD.encode() not in at.everything()
+
+
 def test_rules_of_a_policy_name_fields_and_reach_into_raw_json() -> None:
     policy = CapturePolicy(
         rules=[

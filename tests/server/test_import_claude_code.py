@@ -66,7 +66,7 @@ def test_a_sub_agent_is_a_run_within_its_session() -> None:
     (run,) = read(path).runs
     (began,) = bodies(run, "run.started")
     assert began["outer"] == {"agentId": "agent", "runId": "test-session-004"}
-    assert run.key.run_id == "test-session-004.sidechain-001"
+    assert run.key.run_id == "test-session-004/sidechain-001"
 
 
 def _session(*records: dict[str, Any]) -> str:
@@ -111,7 +111,7 @@ def test_sidechains_within_a_session_s_file_are_runs_of_their_own(tmp_path: Path
         )
     )
     main, sub = read(path).runs
-    assert (main.key.run_id, sub.key.run_id) == ("s", "s.x")
+    assert (main.key.run_id, sub.key.run_id) == ("s", "s/x")
     assert counts(sub)["event"] == 2
 
 

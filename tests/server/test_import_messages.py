@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from capture.importing import FileRefused
+from capture.importing.building import run_key
+from capture_sdk.runs.records import artifact_refs
 from tests.server.imported import bodies, counts, files, pairs, read, texts, told
 
 
@@ -91,6 +93,18 @@ def test_one_file_may_hold_several_conversations(tmp_path: Path) -> None:
     assert len(read(_write(tmp_path / "lines.jsonl", f"{json.dumps(one)}\n{json.dumps(two)}\n")).runs) == 2
 
 
+def test_the_same_conversation_twice_is_two_runs(tmp_path: Path) -> None:
+    one = {"messages": [{"role": "user", "content": "hi"}], "format": None, "isTimed": "so"}
+    first, second = (run.key.run_id for run in read(_write(tmp_path / "list.json", [one, one])).runs)
+    assert second == f"{first}/#2"
+
+
+def test_other_ids_are_other_runs() -> None:
+    assert run_key("a", "s/x") != run_key("a", "s", "x")
+    assert run_key("a", "s%2Fx") != run_key("a", "s/x")
+    assert len(run_key("a", "s" * 300).run_id) == len(run_key("a", "\ud800").run_id) == 32
+
+
 def test_the_oldest_form_pairs_by_the_function_s_name(tmp_path: Path) -> None:
     messages = [
         {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
@@ -98,6 +112,14 @@ def test_the_oldest_form_pairs_by_the_function_s_name(tmp_path: Path) -> None:
     ]
     (run,) = read(_write(tmp_path / "m.json", {"messages": messages})).runs
     assert pairs(run) == [0]
+
+
+def test_a_file_cannot_name_an_artifact_of_others(tmp_path: Path) -> None:
+    theirs = {"$artifact": "a" * 64, "bytes": 1, "mediaType": "text/plain"}
+    (run,) = read(_write(tmp_path / "m.json", {"messages": [{"role": "user", "content": theirs}]})).runs
+    named = {ref["$artifact"] for event in run.events for ref in artifact_refs(event.fields)}
+    assert named == {artifact.sha256 for artifact in run.artifacts}
+    assert json.loads(run.artifacts[0].data)["content"] == theirs
 
 
 def test_a_message_that_is_none_is_refused_with_its_place(tmp_path: Path) -> None:

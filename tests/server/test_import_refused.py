@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from capture.importing import FileRefused, Format
+from capture.importing.files import files_in
 from tests.data import needs
 from tests.server.imported import files, read
 
@@ -71,6 +72,22 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "none")
     with pytest.raises(FileRefused, match=r"^it is no file$"):
         read(Path("/dev/zero"))
+
+
+def test_a_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "large.json"
+    with path.open("wb") as file:
+        file.truncate(64 * 1024 * 1024 + 1)
+    with pytest.raises(FileRefused, match=r"^it is larger than the 67108864 bytes"):
+        read(path)
+
+
+def test_hidden_files_and_links_of_a_folder_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    for name in ("b.json", ".hidden", "deep/a.json"):
+        (tmp_path / name).touch()
+    (tmp_path / "round").symlink_to(tmp_path)
+    assert [str(path.relative_to(tmp_path)) for path in files_in(tmp_path)] == ["b.json", "deep/a.json"]
 
 
 @pytest.mark.parametrize("folder", _READ)

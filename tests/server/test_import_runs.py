@@ -12,11 +12,12 @@ from django.core.management.base import CommandError
 
 from capture.importing.building import ImportedRun
 from capture.models import AgentAccess, AgentRun, AgentRunEvent
+from capture.runs.pairing import pair
 from capture.runs.reading import read_artifacts, read_run
 from capture.runs.run import RunState
 from capture_sdk.runs.records import artifact_refs
 from tests.data import needs
-from tests.server.imported import files, read
+from tests.server.imported import counts, files, pairs, read
 
 pytestmark = pytest.mark.django_db
 _FOLDERS = ("claude-code", "inspect-ai", "langfuse-export", "tau-bench")
@@ -52,6 +53,21 @@ def _assert_stored(run: ImportedRun) -> None:
     assert read_artifacts(held) == held
     named = {ref["$artifact"] for event in stored.events for ref in artifact_refs(event.fields)}
     assert named == held.keys()
+    _assert_paired(run)
+
+
+def _assert_paired(run: ImportedRun) -> None:
+    """The evidence joins what the file joins, and nothing else; what never pairs stays by itself."""
+    paired, found, joined = pair(read_run(run.key).events), counts(run), pairs(run)
+    places = {each.event_id: place for place, each in enumerate(paired.proposals)}
+    answered = [each.proposal and places[each.proposal.event_id] for each in paired.executions]
+    assert answered == joined
+    assert len(paired.unexecuted) == found["tool.proposed"] - len(
+        {each for each in joined if each is not None}
+    )
+    assert len(paired.calls) == found["model_call.started"]
+    assert not [each for each in (*paired.calls, *paired.executions) if each.is_open or each.repeats]
+    assert (paired.loose, paired.unknown) == ((), ())
 
 
 def test_importing_twice_adds_nothing(buffer: Any, tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
-"""A run of a claims agent with some of everything that a run's page tells apart."""
+"""A run of a claims agent with some of everything that a run's page tells apart; and one with a text in all of it."""
 
 import json
+from urllib.parse import urlencode
 
-from capture_sdk.runs.records import Artifact, EventKind, artifact_ref
+from capture_sdk.freeze import pack
+from capture_sdk.runs.records import Artifact, EventKind, RunEvent, RunKey, artifact_ref
 from tests.run_writing import Writing
-from tests.runs import artifact
+from tests.runs import AT, artifact, buffered
 
 QUERY = "agentId=claims-agent&runId=run-1"
 REQUEST = json.dumps(
@@ -66,3 +68,61 @@ def a_claim(request: str = REQUEST, *, status: str | None = "ok") -> tuple[Writi
     if status is not None:
         writing.finish(status)
     return writing, [asked, answer]
+
+
+def record_everywhere(text: str, word: str) -> list[str]:
+    """A run with the text in every field of every kind, and ``word`` in every id; the addresses of its pages.
+
+    The last event is of no kind that is known. A body has some sixty such texts, and a limit.
+    """
+    key, text = RunKey(word, word), text[:50_000]
+    held = artifact(
+        json.dumps({"messages": [{"role": text, "content": text}], text: text}), "application/json"
+    )
+    ref = artifact_ref(held) | {"mediaType": text}
+    begun = {
+        "request": ref,
+        "params": {text: text},
+        "settings": {text: [text]},
+        "state": {text: text},
+        "stream": {},
+    }
+    fields: dict[str, object] = {
+        **dict.fromkeys(_FIELDS, text),
+        **begun,
+        **dict.fromkeys(("call", "execution", "proposal"), word),
+        "error": {"type": text, "message": text, "traceback": text},
+        "hand": {"tableId": word, "handNumber": 42},
+        text: text,
+    }
+    kinds = [*EventKind, word]
+    events = [_event(key, place, kind, fields, f"{word[:140]}{place}") for place, kind in enumerate(kinds)]
+    ends = {EventKind.MODEL_CALL_FINISHED: "call", EventKind.TOOL_FINISHED: "execution"}
+    starts = {
+        EventKind.MODEL_CALL_FINISHED: EventKind.MODEL_CALL_STARTED,
+        EventKind.TOOL_FINISHED: "tool.started",
+    }
+    for kind, name in ends.items():
+        start = kinds.index(starts[kind])
+        end = fields | {name: f"{word[:140]}{start}", "stream": {"chunks": text, "isComplete": text}}
+        events.append(_event(key, len(events), kind, end, f"{word[:140]}{len(events)}"))
+    buffered(events, [held])
+    call = f"{word[:140]}{kinds.index(EventKind.MODEL_CALL_STARTED)}"
+    run = urlencode({"agentId": word, "runId": word})
+    return [
+        f"runs?{urlencode({'agent': word})}",
+        f"runs/run?{run}",
+        f"runs/branches?{run}",
+        f"runs/context?{run}&{urlencode({'call': call})}",
+        f"runs/compare?{run}&{urlencode({'withRunId': word})}",
+        f"runs/event?{run}&{urlencode({'eventId': call})}",
+        f"runs/artifact?{run}&{urlencode({'eventId': call, 'sha256': held.sha256})}&layout=json",
+    ]
+
+
+_FIELDS = """name project service data place isWhole provider model operation status output usage logprobs arguments
+callId description schema reason by sideEffect kind path value provenance visibility metadata isPart""".split()
+
+
+def _event(key: RunKey, place: int, kind: str, fields: dict[str, object], event_id: str) -> RunEvent:
+    return RunEvent(key, event_id, kind, AT, pack(fields), key.run_id, place, policy=key.run_id)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Error, Page, ViewportSize, sync_playwright
 
 CHROMIUM = Path(os.environ.get("CHROMIUM") or "/usr/bin/chromium")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -75,21 +75,67 @@ def browser() -> Iterator[Browser]:
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
-@pytest.fixture
-def look(browser: Browser, live_server: Any, log_in: LogIn) -> Iterator[Look]:
-    """Open a page as a person: ``look("kim", "/agent-capture/", width=390)``; the rest is the context's."""
-    contexts: list[BrowserContext] = []
+class Tabs:
+    """Pages that tests use one after the other, by what they were opened with: a new one takes the browser a second.
 
-    def open_page(who: str, path: str, *, width: int = 1280, **options: Any) -> Page:
-        size = ViewportSize(width=width, height=900)
-        context = browser.new_context(base_url=live_server.url, viewport=size, **options)
-        contexts.append(context)
+    What a test left in one is taken out of it: its session, what scripts stored, where it was.
+    """
+
+    def __init__(self, browser: Browser, base_url: str) -> None:
+        self._browser, self._base_url = browser, base_url
+        self._free: dict[str, list[Page]] = {}
+        self._used: list[tuple[str, Page]] = []
+
+    def take(self, options: dict[str, Any]) -> Page:
+        """A page that no other call has until ``give_back``."""
+        kind = repr(sorted(options.items()))
+        free = self._free.setdefault(kind, [])
+        page = free.pop() if free else self.new(options)
+        self._used.append((kind, page))
+        return page
+
+    def new(self, options: dict[str, Any]) -> Page:
+        """A new page in a context of its own."""
+        return self._browser.new_context(base_url=self._base_url, **options).new_page()
+
+    def give_back(self) -> None:
+        """All that were taken may be taken again."""
+        while self._used:
+            kind, page = self._used.pop()
+            try:
+                page.goto("/robots.txt")  # an address of the site that has no script
+                page.evaluate("localStorage.clear(); sessionStorage.clear()")
+                page.context.clear_cookies()
+            except Error:
+                page.context.close()
+            else:
+                self._free[kind].append(page)
+
+
+@pytest.fixture(scope="module")
+def tabs(browser: Browser, live_server: Any) -> Tabs:
+    return Tabs(browser, live_server.url)
+
+
+@pytest.fixture
+def look(tabs: Tabs, live_server: Any, log_in: LogIn) -> Iterator[Look]:
+    """Open a page as a person: ``look("kim", "/agent-capture/", width=390)``; the rest is the context's.
+
+    ``is_own`` is for a test that listens to what its page does: no other test gets that page.
+    """
+    own: list[Page] = []
+
+    def open_page(who: str, path: str, *, width: int = 1280, is_own: bool = False, **options: Any) -> Page:
+        page = tabs.new(options) if is_own else tabs.take(options)
+        if is_own:
+            own.append(page)
+        page.set_viewport_size(ViewportSize(width=width, height=900))
         session = log_in(who).cookies["sessionid"].value
-        context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
-        page = context.new_page()
+        page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
         page.goto(path)
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in own:
+        page.context.close()
+    tabs.give_back()

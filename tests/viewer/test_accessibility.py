@@ -6,7 +6,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+from capture_sdk.runs.records import RunKey
 from tests.build import HAND, TABLE, fall_back, play, seat
+from tests.runs import a_run, buffered
+from tests.viewer.claims import QUERY as RUN_QUERY
+from tests.viewer.claims import a_claim
 from tests.viewer.conftest import LogIn, Look
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,6 +26,10 @@ PAGES = {
     "search": "/agent-capture/search?q=Pot&action=raise",
     "charts": "/agent-capture/charts?by=version",
     "verdicts": "/agent-capture/verdicts",
+    "runs": "/agent-capture/runs?agent=claims-agent",
+    "run": f"/agent-capture/runs/run?{RUN_QUERY}&event=w6",
+    "run text": f"/agent-capture/runs/event?{RUN_QUERY}&eventId=w2&find=m",
+    "runs compared": f"/agent-capture/runs/compare?{RUN_QUERY}&withRunId=run-2",
     "bad address": "/agent-capture/hand?tableId=",
     "admin": "/admin/",
 }
@@ -30,7 +38,7 @@ _SERIOUS = ("serious", "critical")
 
 @pytest.fixture
 def hand(buffer: Any, log_in: LogIn) -> None:
-    """A hand with a clamp, a fallback, a missing turn, a long knowledge, and a verdict on it."""
+    """A hand with a clamp, a fallback, a missing turn, a long knowledge, and a verdict on it; and a run."""
     rat, tina = seat(), seat("tight-tina")
     play(rat, 1, reasoning="They bluff a lot.", knowledge={"state": {"pot": 1}, "log": list(range(40))})
     play(tina, 2, parsed=("raise", 240), sent={"action": "raise", "amount": 200})
@@ -38,6 +46,9 @@ def hand(buffer: Any, log_in: LogIn) -> None:
     play(tina, 4)
     buffer.delete("turn:table-7:42:tight-tina:4")
     play(rat, 5, remainder="## Table\nPot 200.\u202e")
+    writing, artifacts = a_claim()
+    buffered(writing.events, artifacts)
+    buffered(*a_run(RunKey("claims-agent", "run-2")))
     log_in("vera").post(f"/agent-capture/verdict?{TURN_QUERY}", {"verdict": "clamp", "note": "too much"})
 
 

@@ -69,7 +69,7 @@ def is_within(page: Page) -> bool:
 
 @pytest.mark.parametrize("by", ["agent", "version"])
 def test_the_lines_are_those_of_the_tables(played: None, look: Look, by: str) -> None:
-    page = look("vera", "/agent-capture/verdicts")
+    page = look("vera", "/agent-capture/verdicts", is_own=True)
     stopped = violations(page)
     page.goto(f"{PAGE}?by={by}")
     drawn = page.evaluate(DRAWN)

@@ -183,7 +183,7 @@ def test_nothing_recorded_runs(buffer: Any, look: Look) -> None:
     for index in (1, 2):
         said = f"{HOSTILE}{index}"
         play(rat, index, remainder=said, response=said, knowledge={said: [said]}, parsed=(said, index))
-    page = look("vera", "/agent-capture/")
+    page = look("vera", "/agent-capture/", is_own=True)
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
     page.goto(address())
     expect(page.locator("ol.diff")).to_contain_text("<script>alert(1)</script>")

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from capture.ledger import record_charges
 from tests.build import HAND, TABLE, play, seat
+from tests.viewer.claims import record_everywhere
 from tests.viewer.conftest import Look
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -67,14 +68,17 @@ def watched(page: Page) -> list[str]:
 @pytest.mark.parametrize("name", list(CORPUS))
 def test_nothing_recorded_runs_or_leaves(buffer: Any, look: Look, name: str) -> None:
     hand, turn = record(CORPUS[name])
-    page = look("vera", "/agent-capture/")
+    runs = record_everywhere(CORPUS[name], dict(parse_qsl(turn))["agentId"])
+    page = look("vera", "/agent-capture/", is_own=True)
     asked, origin = watched(page), page.evaluate("location.origin")
-    for address in pages(hand, turn):
-        page.goto(address)
+    for address in [*pages(hand, turn), *(f"/agent-capture/{each}" for each in runs)]:
+        answer = page.goto(address)
+        assert answer is None or answer.ok, address
         page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         page.wait_for_load_state("networkidle")
         foreign = (
-            "article img, article script, article style, article svg, article link, main img, pre script"
+            "article img, article script, article style, article svg, article link, main img, pre script, "
+            ".card img, .card script, .card style, .card svg, .card link"
         )
         assert page.locator(foreign).count() == 0
         assert page.evaluate("document.querySelectorAll('script:not([src])').length") == 0

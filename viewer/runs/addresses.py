@@ -13,11 +13,9 @@ from capture_sdk.runs.records import RunKey
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
-def run_address(given: QueryDict, *, prefix: str = "") -> RunKey:
-    """``agentId`` and ``runId``, or ``withAgentId`` and ``withRunId``. Raises IdError."""
-    names = ("agentId", "runId") if not prefix else (f"{prefix}AgentId", f"{prefix}RunId")
-    agent_id, run_id = (given.get(name, "") for name in names)
-    return RunKey(checked_id("Agent id", agent_id), checked_id("Run id", run_id))
+def run_address(given: QueryDict) -> RunKey:
+    """``agentId`` and ``runId``. Raises IdError."""
+    return RunKey(given.get("agentId", ""), given.get("runId", ""))
 
 
 def given_of(request: HttpRequest) -> QueryDict:
@@ -25,7 +23,7 @@ def given_of(request: HttpRequest) -> QueryDict:
     if "at" not in request.GET:
         return request.GET
     given = QueryDict(request.GET["at"], mutable=True)
-    for name in ("find", "line", "from"):
+    for name in ("find", "line", "from", "withAgentId", "withRunId"):
         if name in request.GET:
             given[name] = request.GET[name]
     return given

@@ -1,6 +1,6 @@
 """What can be said of a run's evidence: its quality, what each model call was given, and its artifacts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,7 +17,7 @@ from capture.runs.run import Run
 from capture_sdk.runs.records import artifact_refs
 from viewer.access import framed, staff_page
 from viewer.runs.addresses import after_address, event_address, given_of
-from viewer.runs.page import read
+from viewer.runs.page import numbers, read
 from viewer.runs.paging import Paging
 from viewer.runs.values import Ref, ref_of
 
@@ -151,11 +151,6 @@ def artifacts_of(paired: Paired) -> Iterator[Kept]:
             firsts.setdefault(ref.sha256, (moment, ref))
             counts[ref.sha256] = counts.get(ref.sha256, 0) + 1
     return (Kept(ref, moment.kind, counts[sha256]) for sha256, (moment, ref) in firsts.items())
-
-
-def numbers(paired: Paired) -> Mapping[str, int]:
-    """Each event's place in the order of emission, counted from 1."""
-    return {each.event_id: each.place + 1 for each in paired.moments}
 
 
 def _framed(request: HttpRequest, found: Run, name: str, shown: dict[str, object]) -> HttpResponse:

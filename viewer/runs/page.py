@@ -1,6 +1,6 @@
 """One run: its head, its timeline a window at a time, and the keeping of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from django.conf import settings
 from django.contrib import messages
@@ -15,7 +15,7 @@ from capture.models import AccessAction
 from capture.pins.pin import PinDamaged, PinStatus
 from capture.runs.branching import branching
 from capture.runs.keeping import KeptRun, keep_run
-from capture.runs.pairing import pair
+from capture.runs.pairing import Paired, pair
 from capture.runs.reading import RunMissing, read_run
 from capture.runs.run import Run
 from capture_sdk.errors import IdError
@@ -107,3 +107,8 @@ def outcome_message(key: RunKey, kept: KeptRun) -> tuple[int, str]:
     if kept.missing:
         return messages.WARNING, f"{said}; {kept.missing:,} events or artifacts of it are missing"
     return messages.SUCCESS, said
+
+
+def numbers(paired: Paired) -> Mapping[str, int]:
+    """Each event's place in the order of emission, counted from 1."""
+    return {each.event_id: each.place + 1 for each in paired.moments}

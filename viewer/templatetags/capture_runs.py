@@ -37,6 +37,12 @@ def call_query(key: RunKey, call: str) -> str:
 
 
 @register.simple_tag
+def compare_query(key: RunKey, other: RunKey) -> str:
+    """The query string that names a run and the one to lay beside it."""
+    return query(key, withAgentId=other.agent_id, withRunId=other.run_id)
+
+
+@register.simple_tag
 def ref_query(key: RunKey, ref: Ref) -> str:
     """The query string that names an artifact by an event that refers to it."""
     return query(key, eventId=ref.event_id, sha256=ref.sha256)
@@ -49,9 +55,12 @@ def event_link(key: RunKey, event_id: str) -> str:
 
 
 @register.simple_tag
-def rows_link(key: RunKey, view: str, target: str, after: int, call: str = "") -> str:
+def rows_link(
+    key: RunKey, view: str, target: str, after: int, call: str = "", other: RunKey | None = None
+) -> str:
     """The attributes of a link to another window of a run's rows, which takes this one's place."""
-    address = f"{reverse(view)}?{query(key, call=call, after=after)}"
+    beside = {} if not other else {"withAgentId": other.agent_id, "withRunId": other.run_id}
+    address = f"{reverse(view)}?{query(key, call=call, after=after, **beside)}"
     return format_html(
         'href="{0}#{1}" hx-get="{0}" hx-target="#{1}" hx-swap="outerHTML show:#{1}:top" hx-push-url="true"',
         address,

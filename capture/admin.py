@@ -11,6 +11,7 @@ from capture.models import (
     AgentCallRecord,
     AgentHand,
     AgentInferenceCharge,
+    AgentRun,
     AgentServiceKey,
     AgentVerdict,
 )
@@ -72,6 +73,16 @@ class HandAdmin(ReadOnly):
     ordering = ["-id"]
 
 
+@admin.register(AgentRun)
+class RunAdmin(ReadOnly):
+    list_display = ["agent_id", "run_id", "status", "last_at", "kept_at", "kept_by", "why"]
+    list_filter = ["status", "kept_at"]
+    search_fields = ["agent_id__exact", "run_id__exact"]
+    search_help_text = "an agent's or a run's id, written whole"
+    exclude = ["counts", "artifacts"]
+    ordering = ["-id"]
+
+
 @admin.register(AgentAccess)
 class AccessAdmin(ReadOnly):
     list_display = [
@@ -86,8 +97,8 @@ class AccessAdmin(ReadOnly):
         "detail",
     ]
     list_filter = ["action", "at"]
-    search_fields = ["actor__exact", "table_id__exact", "request_id__exact"]
-    search_help_text = "an actor (key:NAME, user:NAME), a table id or a request id, written whole"
+    search_fields = ["actor__exact", "table_id__exact", "run_id__exact", "request_id__exact"]
+    search_help_text = "an actor (key:NAME, user:NAME), a table's, a run's or a request's id, written whole"
     ordering = ["-id"]
 
 

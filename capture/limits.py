@@ -53,10 +53,14 @@ RUN_CHUNK_FIELDS: Final = 1_000
 RUN_CHUNK_ARTIFACTS: Final = 20
 # Rows an INSERT of a kept run: events of a kilobyte or two.
 RUN_CHUNK_ROWS: Final = 1_000
+# Bytes of an event's body, packed, that comes by HTTP: what is larger belongs into an artifact.
+RUN_BODY_BYTES: Final = MIB
 # Floors of an event's body: what readers that go down floor by floor come back from.
 RUN_BODY_DEPTH: Final = 300
 # Events of a run that the API gives at a time: a megabyte or two.
 RUN_EVENTS_PAGE: Final = 5_000
+# Seconds for which an event may be sent again, as an agent's retries are: what is later in a run is another event.
+RUN_SENT_AGAIN_SECONDS: Final = 60
 # Runs a page: each costs a reading of its head.
 RUN_PAGE: Final = 200
 # Agents whose runs in the buffer are looked through where no agent is named: a reading of their lists each.

@@ -54,6 +54,7 @@ def run_json(run: Run, events: Sequence[RunEvent], next_after: str | None) -> Js
         ],
         "damaged": list(run.damaged),
         "losses": dict(run.losses or {}),
+        "wentOnAt": _time_or_null(run.went_on_at),
         "sources": sources_json(buffer_ok=run.buffer_ok, durable_ok=run.durable_ok),
     }
 

@@ -12,7 +12,7 @@ from capture.buffer import Buffer, BufferUnavailable
 from capture.hands import StoresUnavailable
 from capture.ingest.outcomes import Outcome, Refused, counted, own, read_item, written
 from capture.ingest.plain_events import event_from_json
-from capture.limits import ENVELOPE_BYTES, FROZEN_VALUES, RECORD_VALUES
+from capture.limits import ENVELOPE_BYTES, FROZEN_VALUES, RECORD_VALUES, RUN_BODY_BYTES
 from capture.runs.artifacts import hashes_in, opened_artifact
 from capture.runs.hot import RunBuffer
 from capture.runs.soundness import check_event
@@ -85,6 +85,10 @@ def _parcel(item: Mapping[str, Any], caller: Caller) -> EventParcel:
 
 def _packed(event: RunEvent, data: bytes, stored: Mapping[str, bytes], caller: Caller) -> EventParcel:
     own(event.run.agent_id, caller)
+    if len(event.body) > RUN_BODY_BYTES:
+        raise RecordError(
+            f"body has {len(event.body)} bytes, and at most {RUN_BODY_BYTES}: refer to an artifact"
+        )
     blobs = tuple(Blob(artifact_key(each), each, stored.get(each)) for each in sorted(hashes_in(event)))
     return EventParcel(event.run, event.event_id, event.kind, data, blobs)
 

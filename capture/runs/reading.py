@@ -9,6 +9,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from capture.hands import read_clock
+from capture.limits import RUN_SENT_AGAIN_SECONDS
 from capture.runs import heads, order
 from capture.runs.artifacts import ArtifactUnreferenced, read_artifact, read_artifacts
 from capture.runs.asking import from_buffer, from_postgres, neither
@@ -70,6 +71,7 @@ def read_run(key: RunKey) -> Run:
         gaps=tuple(order.gaps(events)),
         damaged=tuple(each.event_id for each in order.by_arrival(held) if each.event is None),
         losses=order.losses(events),
+        went_on_at=_went_on(hot, cold),
         buffer_ok=hot is not None,
         durable_ok=cold is not None,
     )
@@ -83,6 +85,17 @@ def _union(hot: BufferedRun | None, cold: KeptRows | None) -> list[HeldEvent]:
         if kept is None or kept.event is None or each.event is not None:
             found[each.event_id] = each
     return list(found.values())
+
+
+def _went_on(hot: BufferedRun | None, cold: KeptRows | None) -> datetime.datetime | None:
+    """When a run went on of which the buffer has nothing more, if it did after what is kept arrived.
+
+    A name is active again when an event is sent a second time: a moment later says nothing.
+    """
+    if hot is None or hot.seen_ms is None or hot.events or cold is None or cold.row is None:
+        return None
+    seen = heads.time_of(hot.seen_ms)
+    return seen if (seen - cold.row.last_at).total_seconds() > RUN_SENT_AGAIN_SECONDS else None
 
 
 def _missing(key: RunKey, hot: BufferedRun | None, cold: KeptRows | None) -> RunMissing:

@@ -64,6 +64,7 @@ class Run:
     """One run, whole: ``events`` in the order of emission, ``kept`` of them durable.
 
     ``damaged`` are the ids of events that are stored and cannot be read. ``losses`` are its writers', by reason.
+    ``went_on_at`` is when the run was active last, where that is after all that is there: the rest has gone.
     """
 
     head: RunHead
@@ -72,5 +73,6 @@ class Run:
     gaps: tuple[Gap, ...] = ()
     damaged: tuple[str, ...] = ()
     losses: Mapping[str, int] | None = None
+    went_on_at: datetime.datetime | None = None
     buffer_ok: bool = True
     durable_ok: bool = True

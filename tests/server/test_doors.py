@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission, User
 
-from capture.api import views
+from capture.api import run_views, views
 from capture.api.urls import OPERATIONS
 from capture.models import AgentCallRecord
 from tests.build import HAND, TABLE, play, seat
@@ -90,7 +90,7 @@ def test_another_method_or_scope_is_refused_whatever_the_key(operation: Any, met
 
 def test_every_operation_names_its_scopes() -> None:
     assert all(each.scopes for each in OPERATIONS)
-    assert {each.view.__module__ for each in OPERATIONS} == {views.__name__}
+    assert {each.view.__module__ for each in OPERATIONS} == {views.__name__, run_views.__name__}
 
 
 def test_a_session_reads_by_permission(buffer: Any) -> None:

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.db import OperationalError
 
-from capture.models import AgentAccess
+from capture.models import AgentAccess, AgentRun
 from capture_sdk.keys import artifact_key
 from capture_sdk.runs.records import RunKey, artifact_ref
 from tests.described import DescribedHttp, description
@@ -63,7 +63,7 @@ def test_a_run_is_answered_whole(run: Any) -> None:
     answer = get("run", **RUN).json()
     events, artifacts = a_run(project="p", service="s", hand={"tableId": "t", "handNumber": 7})
     assert set(answer) == keys_of("Run")
-    assert {name for name, value in answer.items() if value is None} == {"nextAfter"}
+    assert {name for name, value in answer.items() if value is None} == {"nextAfter", "wentOnAt"}
     assert [each["eventId"] for each in answer["events"]] == [each.event_id for each in events]
     assert answer["events"][1]["body"]["request"] == artifact_ref(artifacts[0])
     assert answer["events"][0]["body"]["metadata"] == {"claim": 7}
@@ -236,3 +236,15 @@ def test_a_read_costs_few_queries(run: Any, django_assert_max_num_queries: Any) 
     post("run/keep", RUN)
     with django_assert_max_num_queries(3):  # the line of the access log is one
         get("run", **RUN)
+
+
+def test_the_admin_shows_kept_runs_without_what_they_hold(run: Any) -> None:
+    post("run/keep", RUN)
+    client = DescribedHttp()
+    client.force_login(User.objects.create_superuser("root"))
+    row = AgentRun.objects.get()
+    for page in ("", f"{row.pk}/change/"):
+        answer = client.get(f"/admin/capture/agentrun/{page}")
+        assert answer.status_code == 200
+        assert AGENT in answer.content.decode()
+    assert client.post(f"/admin/capture/agentrun/{row.pk}/delete/", {"post": "yes"}).status_code == 403

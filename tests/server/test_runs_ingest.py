@@ -160,6 +160,7 @@ def deep(floors: int) -> bytes:
         PLAIN | {"losses": {"\ud83d": 1}},
         PLAIN | {"losses": [1]},
         PLAIN | {"unknown": 1},
+        packed(event(0, data="x" * 1_100_000)),
         packed(event(0)) | {"artifacts": 7},
         packed(event(0)) | {"artifacts": [7]},
         packed(event(0)) | {"artifacts": [{"sha256": "0" * 64, "data": "AAAA"}]},

@@ -4,11 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 
 from capture.hands import StoresUnavailable
 from capture.models import AgentAccess, AgentRun, AgentRunArtifact
-from capture.pins.pin import PinStatus
+from capture.pins.pin import PinDamaged, PinStatus
 from capture.runs.keeping import KeptRun, keep_run
 from capture.runs.reading import read_artifacts, read_run
 from capture.runs.run import RunState
@@ -135,3 +135,32 @@ def test_two_at_once_insert_everything_once(buffer: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM agent_run_events")
         assert cursor.fetchone() == (4,)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"), [(OperationalError("gone"), StoresUnavailable), (PinDamaged("odd"), PinDamaged)]
+)
+def test_a_keeping_that_fails_half_way_keeps_nothing(
+    buffer: Any, monkeypatch: pytest.MonkeyPatch, error: Exception, told: type[Exception]
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    events, artifacts = a_run()
+    buffered(events, artifacts)
+    monkeypatch.setattr("capture.runs.writing._write_events", fail)
+    with pytest.raises(told):
+        keep_run(KEY, by="test")
+    assert not AgentRun.objects.exists()
+    assert not AgentRunArtifact.objects.exists()
+
+
+def test_what_reads_back_different_is_not_kept(buffer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    events, artifacts = a_run()
+    buffered(events, artifacts)
+    monkeypatch.setattr(
+        "capture.runs.writing.kept_artifacts", lambda hashes: dict.fromkeys(hashes, b"\x01junk")
+    )
+    with pytest.raises(PinDamaged):
+        keep_run(KEY, by="test")
+    assert not AgentRun.objects.exists()

@@ -12,6 +12,7 @@ from capture.runs.reading import (
     ArtifactUnreferenced,
     RunAbsence,
     RunMissing,
+    list_runs,
     read_artifact,
     read_artifacts,
     read_run,
@@ -139,6 +140,20 @@ def test_a_run_that_goes_on_after_its_time_stays_in_order(buffer: Any) -> None:
     assert (run.head.status, run.head.name) == ("ok", "settle")
 
 
+def test_a_run_that_went_on_after_it_was_kept_is_not_shown_as_whole(buffer: Any) -> None:
+    events, artifacts = a_run()
+    buffered(events, artifacts)
+    keep_run(KEY, by="test")
+    assert read_run(KEY).went_on_at is None
+    later = buffer.time()[0] * 1_000 + 120_000
+    buffer.zadd(f"runs:{AGENT}", {KEY.run_id: later})
+    assert read_run(KEY).went_on_at is None  # the buffer has it
+    buffer.delete(RUN_KEY)
+    went_on = read_run(KEY).went_on_at
+    assert went_on is not None
+    assert went_on.timestamp() * 1_000 == later
+
+
 def missing(key: RunKey = KEY) -> RunAbsence:
     with pytest.raises(RunMissing) as found:
         read_run(key)
@@ -213,6 +228,24 @@ def test_an_artifact_that_is_damaged_or_gone_is_not_there(buffer: Any) -> None:
     buffer.delete(artifact_key(artifacts[1].sha256))
     assert read_artifacts(each.sha256 for each in artifacts) == {}
     assert read_artifact(KEY, "w-1", artifacts[0].sha256) is None
+
+
+def test_a_read_asks_for_the_agents_own_keys_alone(buffer: Any) -> None:
+    for agent in (AGENT, "claims", "claims-agent:run-1", "claims-agent%3Arun-1"):
+        events, artifacts = a_run(RunKey(agent, "run-1"))
+        buffered(events, artifacts)
+    with buffer.monitor() as monitor:
+        read_run(KEY)
+        list_runs(agent_id=AGENT, limit=10)
+        keep_run(KEY, by="test")
+        buffer.echo("the end")
+        asked = set[str]()
+        for command in monitor.listen():
+            if "the end" in command["command"]:
+                break
+            asked |= {word for word in command["command"].split() if ":" in word}
+    artifacts_of = {artifact_key(each.sha256) for each in artifacts}
+    assert {word for word in asked if "\\x00" not in word} == {RUN_KEY, f"runs:{AGENT}", *artifacts_of}
 
 
 def test_what_is_stored_directly_is_there_once(buffer: Any) -> None:

@@ -64,6 +64,7 @@ RUN_ANSWERS: Final[dict[str, Schema]] = {
         gaps=listed(ref("RunGap"), "Events that writers numbered and that are not there."),
         damaged=listed(STRING, "The ids of events that are stored and cannot be read."),
         losses=_COUNTS | {"description": "What the writers say they lost, by reason."},
+        wentOnAt=or_null(TIME, "When it was active last, where that is after all that is there."),
         sources=ref("Sources"),
     ),
     "RunGap": closed(

@@ -96,8 +96,8 @@ class Listed:
 
     @property
     def lasted_ms(self) -> int | None:
-        """From the first event's arrival to the last one's."""
-        if self.head.began_at is None or self.head.last_at is None:
+        """From the first event's arrival to the last one's; None where all came at once, which tells nothing."""
+        if self.head.began_at is None or self.head.last_at in (None, self.head.began_at):
             return None
         return round((self.head.last_at - self.head.began_at).total_seconds() * 1_000)
 

@@ -72,6 +72,7 @@ def _shown(request: HttpRequest, found: Run) -> HttpResponse:
         "safe_points": sum(each.is_safe for each in branches.points),
         "started": values(started.event_id, started.fields, but=("name",)) if started is not None else None,
         "sentence": heads.completeness(found),
+        "recorded": heads.recorded(found),
         "tokens": heads.tokens(paired),
         "stands_out": heads.stands_out(paired),
         "left_ms": left_ms(found.head),

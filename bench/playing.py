@@ -13,6 +13,8 @@ from capture_sdk.transports import Parcel
 
 TABLE: Final = "table-07"
 LONG: Final = 60  # turns of a long hand
+_STREETS: Final = (("preflop", 0), ("flop", 3), ("turn", 4), ("river", 5))
+_BOARD: Final = ("Ts", "5h", "Ah", "8d", "2h")
 _ENDLESS: Final = {
     "queue_items": 1_000_000,
     "queue_bytes": 2**32,
@@ -54,13 +56,20 @@ def collect(table: str, agent: str, count: int) -> tuple[list[Parcel], list[Char
 def long_turns(more: int = 0) -> Iterator[Turn]:
     """The workload's turns, one after the other without end, with the agent's notes in the prompt too.
 
-    ``more`` characters stand behind, the same in all of them.
+    They are of many short hands and stand for one long one: each ``LONG`` of them know one board, which grows as a
+    hand's does. ``more`` characters stand behind, the same in all of them.
     """
     memory = lines_of_prose(more)
     for number, line in enumerate(cycle(lines())):
         made = turn(line, number)
+        made.knowledge["state"] |= _street(number % LONG)
         notes = "\n".join(made.knowledge["notes"])
         yield replace(made, remainder=f"NOTES\n{notes}\n\n{made.remainder}{memory}")
+
+
+def _street(place: int) -> dict[str, object]:
+    name, cards = _STREETS[place * len(_STREETS) // LONG]
+    return {"street": name, "board": list(_BOARD[:cards])}
 
 
 def prompt_bytes() -> int:

@@ -123,6 +123,9 @@ class Run(Within, Verbs):
             fields["outer"] = UNSET if around is None else _named(around.key)
             fields["hand"] = self._hand_fields()
             self.parent_id = None if around is None else around.parent_id
+        self._told = {
+            name: each for name, each in fields.items() if name != "metadata"
+        }  # the agent's, and copied
         self.writer.record(self._opening, fields, self.parent_id)
 
     def _around(self) -> Handover | None:

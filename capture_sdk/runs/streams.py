@@ -151,6 +151,10 @@ class AsyncStream(_Watch, Generic[Chunk]):
         finally:
             self._end()
 
+    async def close(self) -> None:
+        """As ``aclose``: what the libraries of several providers call it."""
+        await self.aclose()
+
     async def __aenter__(self) -> Self:
         if hasattr(self._source, "__aenter__"):
             await self._source.__aenter__()

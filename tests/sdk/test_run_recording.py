@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
@@ -228,6 +228,30 @@ def test_a_with_inside_a_generator_is_not_its_consumers(at: Recorded) -> None:
         assert current_run() is None
         next(second, None)
     assert names(at) == {"first": {"in first"}, "second": {"in second"}}
+
+
+def test_a_with_inside_an_asynchronous_generator_is_not_its_consumers(at: Recorded) -> None:
+    async def steps() -> AsyncIterator[None]:
+        async with at.client.with_run("generated"):
+            for _ in range(2):
+                await asyncio.sleep(0)
+                at.client.record_event("inside")
+                yield
+
+    @asynccontextmanager
+    async def mine() -> AsyncIterator[None]:
+        async with at.client.with_run("wrapped"):
+            yield
+
+    async def main() -> None:
+        async with at.client.with_run("outer"):
+            async for _ in steps():
+                at.client.record_event("between")
+            async with mine():
+                at.client.record_event("wrapped")
+
+    asyncio.run(main())
+    assert names(at) == {"outer": {"between"}, "generated": {"inside"}, "wrapped": {"wrapped"}}
 
 
 def test_a_with_inside_a_context_manager_is_its_users(at: Recorded) -> None:

@@ -15,8 +15,11 @@ from redis.cluster import RedisCluster
 from capture_sdk import Client, Config, ConfigError
 from capture_sdk.codec import decode, dictionary_hash
 from capture_sdk.config import from_env, spread_hosts
+from capture_sdk.runs.records import RunKey
+from capture_sdk.transports.redis import RedisTransport
 from capture_site import embedded
 from tests.build import Seat
+from tests.runs import a_run, event, parcel
 from tests.sdk.stores import Store
 
 
@@ -90,9 +93,26 @@ def test_turns_spread_over_a_cluster_and_are_read_back(cluster: list[int]) -> No
             assert whole.prompt.status() == "verified"
         assert redis.scard(f"hand:table-7:42:{agent}") == 5
     assert redis.smembers("agents:table-7:42") == {b"kim", b"sam", b"vera", b"olga"}
+    assert_runs_spread(url, redis)
     assert all(redis.pttl(key) > 0 for port in cluster for key in Redis(port=port).scan_iter())
     client.close()
     redis.close()
+
+
+def assert_runs_spread(url: str, redis: Any) -> None:
+    """Runs are written to the same cluster: one key a script, and artifacts renewed on whichever node has them."""
+    transport = RedisTransport.from_config(Config(redis_url=url))
+    keys = [RunKey("kim", f"run-{number}") for number in range(6)]
+    for key in keys:
+        events, artifacts = a_run(key)
+        assert transport.write_events([parcel(each, artifacts) for each in events]) == []
+        redis.pexpire(f"run:kim:{key.run_id}", 1_000_000)
+        assert transport.write_events([parcel(event(7, key=key))]) == []
+        assert redis.pttl(f"run:kim:{key.run_id}") > 80_000_000
+        assert redis.hget(f"run:kim:{key.run_id}", "\0count:event") == b"1"
+    assert redis.zcard("runs:kim") == len(keys)
+    assert redis.zrange("run-agents", 0, -1) == [b"kim"]
+    transport.close()
 
 
 def test_a_cluster_that_is_not_there_costs_the_agent_nothing() -> None:

@@ -165,6 +165,7 @@ def test_bedrock_converse() -> None:
         ({"odd key": 1, "ünder": 2, "": 3}, ['["odd key"]', '["ünder"]', '[""]']),
         ([1, 2], ["request"]),
         ({}, ["request"]),
+        ({"messages": []}, ["request"]),
         (7, ["request"]),
         (json.dumps(CHAT), list(items_of(CHAT))),
     ],

@@ -47,14 +47,19 @@ def _of_messages(body: Mapping[str, Any]) -> str:
 
 
 def finds(body: object, format_name: str) -> Finds:
-    """Everything in a request, each value once."""
+    """Everything in a request, each value once; one without any, such as an empty list of messages, is itself one."""
+    found = _read(body, format_name)
+    first = next(found, None)
+    yield Found("request", body, Kind.PROMPT) if first is None else first
+    yield from found
+
+
+def _read(body: object, format_name: str) -> Finds:
     if isinstance(body, list) and format_name == "messages":
         for number, each in enumerate(body):
             yield from message(child("", number), each)
-    elif isinstance(body, dict) and body:
+    elif isinstance(body, dict):
         yield from READERS[format_name](body)
-    else:
-        yield Found("request", body, Kind.PROMPT)
 
 
 def _conversation(body: Mapping[str, Any]) -> Finds:

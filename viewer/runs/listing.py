@@ -84,11 +84,11 @@ class Listed:
         found = []
         if denied := self._count(EventKind.TOOL_DENIED):
             found.append(f"{denied} denied")
-        spare = self._count(EventKind.TOOL_PROPOSED) - self.tools
-        if spare > 0:
-            found.append(f"at least {spare} not executed")
-        if spare < 0:
-            found.append(f"at least {-spare} without a proposal of its own")
+        proposed = self._count(EventKind.TOOL_PROPOSED)
+        if (never := proposed - self.tools - denied) > 0:
+            found.append(f"at least {never} never executed")
+        if (unproposed := self.tools - proposed) > 0:
+            found.append(f"at least {unproposed} without a proposal of its own")
         unended = self.calls - self._count(EventKind.MODEL_CALL_FINISHED)
         if unended > 0:
             found.append(f"{unended} call{'' if unended == 1 else 's'} without an end")

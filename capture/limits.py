@@ -188,6 +188,8 @@ RUN_SHOWN_VALUE: Final = 600
 RUN_SHOWN_FIELDS: Final = 12
 # Bytes of JSON that are laid out for reading: half a second of work; a longer text is read as it was recorded.
 RUN_LAYOUT_BYTES: Final = MIB
+# Events of a run whose quality report comes with its page; that of a larger one is made when it is asked for.
+RUN_REPORTED_EVENTS: Final = 2_000
 
 # Turns that a search gives their text before it looks: a second of work at most; the rest is said to be left out.
 SEARCH_NOW_TURNS: Final = 100

@@ -156,10 +156,6 @@ def artifacts_of(paired: Paired) -> Iterator[Kept]:
 def _framed(request: HttpRequest, found: Run, name: str, shown: dict[str, object]) -> HttpResponse:
     """A page of its own, or the part of another that asks for it."""
     is_part = request.headers.get("HX-Request") == "true"
-    said = {
-        "run": found,
-        "key": found.head.key,
-        "part": f"viewer/runs/_{name}.html",
-        "title": name.replace("_", " "),
-    }
+    said = {"run": found, "key": found.head.key, "is_part": is_part}
+    said |= {"part": f"viewer/runs/_{name}.html", "part_name": _NAMES[name]}
     return framed(request, f"viewer/runs/_{name}.html" if is_part else "viewer/runs/part.html", said | shown)

@@ -1,5 +1,6 @@
 """What is said of a run as a whole: how complete it is, what it is made of, and what stands out. Pure."""
 
+import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -40,6 +41,12 @@ def completeness(run: Run) -> str:
     if not (run.gaps or run.losses or run.damaged):
         parts.append("none is known to be missing")
     return " · ".join(parts)
+
+
+def recorded(run: Run) -> tuple[datetime.datetime, datetime.datetime] | None:
+    """The first and the last moment that its events name, by their writers' clocks; None where they name none."""
+    times = [each.at for each in run.events if each.at.utcoffset() is not None]
+    return (min(times), max(times)) if times else None
 
 
 def tokens(paired: Paired) -> TokenCounts:

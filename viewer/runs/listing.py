@@ -84,11 +84,11 @@ class Listed:
         found = []
         if denied := self._count(EventKind.TOOL_DENIED):
             found.append(f"{denied} denied")
-        spare = self._count(EventKind.TOOL_PROPOSED) - self.tools
-        if spare > 0:
-            found.append(f"at least {spare} not executed")
-        if spare < 0:
-            found.append(f"at least {-spare} without a proposal of its own")
+        proposed = self._count(EventKind.TOOL_PROPOSED)
+        if (never := proposed - self.tools - denied) > 0:
+            found.append(f"at least {never} never executed")
+        if (unproposed := self.tools - proposed) > 0:
+            found.append(f"at least {unproposed} without a proposal of its own")
         unended = self.calls - self._count(EventKind.MODEL_CALL_FINISHED)
         if unended > 0:
             found.append(f"{unended} call{'' if unended == 1 else 's'} without an end")
@@ -96,8 +96,8 @@ class Listed:
 
     @property
     def lasted_ms(self) -> int | None:
-        """From the first event's arrival to the last one's."""
-        if self.head.began_at is None or self.head.last_at is None:
+        """From the first event's arrival to the last one's; None where all came at once, which tells nothing."""
+        if self.head.began_at is None or self.head.last_at in (None, self.head.began_at):
             return None
         return round((self.head.last_at - self.head.began_at).total_seconds() * 1_000)
 

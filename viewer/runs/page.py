@@ -11,6 +11,7 @@ from django.urls import reverse
 from capture.access import log_run_access
 from capture.auth import KEEP, SEE, actor_of_user
 from capture.hands import StoresUnavailable
+from capture.limits import RUN_REPORTED_EVENTS
 from capture.models import AccessAction
 from capture.pins.pin import PinDamaged, PinStatus
 from capture.runs.branching import branching
@@ -72,6 +73,8 @@ def _shown(request: HttpRequest, found: Run) -> HttpResponse:
         "safe_points": sum(each.is_safe for each in branches.points),
         "started": values(started.event_id, started.fields, but=("name",)) if started is not None else None,
         "sentence": heads.completeness(found),
+        "is_reported": len(found.events) <= RUN_REPORTED_EVENTS,
+        "recorded": heads.recorded(found),
         "tokens": heads.tokens(paired),
         "stands_out": heads.stands_out(paired),
         "left_ms": left_ms(found.head),

@@ -102,7 +102,7 @@ def _page(part: Part) -> Iterator[Goal]:
         if page.HAND_OF_LARGE in sizes:
             ratio = sizes[page.HAND_OF_LARGE] / sizes[page.HAND]
             yield Goal(f"{page.HAND_OF_LARGE}, size : with prompts of 20 KB", 1.05, ratio)
-    for name in (page.PROMPT, page.TEXT):
+    for name in (page.PROMPT, page.TEXT, page.RUN):
         if mine := _of(part, name):
             yield Goal(f"{name}, first view, worst of all", 2, max(each.worst for each in mine) / 1e6, " s")
 

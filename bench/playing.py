@@ -9,13 +9,15 @@ from bench.recorders.capture import Collector
 from bench.workload import Turn, endless, lines, lines_of_prose, turn
 from capture_sdk import Client, Config, Outbox
 from capture_sdk.records import Charge, TurnKey
+from capture_sdk.runs import init
 from capture_sdk.transports import Parcel
 
 TABLE: Final = "table-07"
 LONG: Final = 60  # turns of a long hand
+RUN_EVENTS: Final = 20_000  # of a long run
 _STREETS: Final = (("preflop", 0), ("flop", 3), ("turn", 4), ("river", 5))
 _BOARD: Final = ("Ts", "5h", "Ah", "8d", "2h")
-_ENDLESS: Final = {
+_ENDLESS: Final[dict[str, Any]] = {
     "queue_items": 1_000_000,
     "queue_bytes": 2**32,
 }  # a queue that takes whatever comes at once
@@ -51,6 +53,30 @@ def collect(table: str, agent: str, count: int) -> tuple[list[Parcel], list[Char
     ]
     client.close(60)
     return collector.parcels, charges
+
+
+def record_run(buffer_url: str, agent: str, run_id: str) -> None:
+    """Record a run of ``RUN_EVENTS`` into the buffer: model calls, each with a tool proposed and executed.
+
+    Raises RuntimeError when an event did not arrive.
+    """
+    client = init(service_name=agent, redis_url=buffer_url, **_ENDLESS)
+    with client.with_run("a long one", run_id=run_id):
+        for step in range((RUN_EVENTS - 2) // 6):
+            with client.model_call("openai", "m", "chat", request={"messages": [{"role": "user"}]}) as call:
+                call.finish({"content": f"step {step}"}, usage={"total_tokens": step})
+            proposal = client.record_tool_proposal("look", {"step": step}, call=call)
+            with client.tool_execution(
+                "look", {"step": step}, proposal=proposal, side_effect_class="read"
+            ) as look:
+                look.finish({"found": "x" * 60})
+            client.checkpoint("after-tool", {"step": step}, is_whole=True)
+        for rest in range((RUN_EVENTS - 2) % 6):
+            client.record_event("the rest", {"number": rest})
+    flushed = client.flush(120)
+    client.close()
+    if not flushed:
+        raise RuntimeError(f"{flushed.pending} events still wait, lost: {dict(flushed.lost)}")
 
 
 def long_turns(more: int = 0) -> Iterator[Turn]:

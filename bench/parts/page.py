@@ -1,4 +1,4 @@
-"""How long the server takes to make the pages of a hand and of a long prompt, and how large they are."""
+"""How long the server takes to make the pages of a hand, of a long prompt and of a long run, and how large they are."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Final
 
 from bench.clients import Request, ask, charge, page, send_all
 from bench.jobs import Result
-from bench.playing import LONG, TABLE, fill, prompt_bytes
+from bench.playing import LONG, RUN_EVENTS, TABLE, fill, prompt_bytes, record_run
 from bench.rounds import good, results, rounds, timed
 from bench.site import Site, site
 from bench.staff import staff_cookie
@@ -17,6 +17,7 @@ HAND: Final = "hand page, prompts of 20 KB"
 HAND_OF_LARGE: Final = "hand page, prompts of 1 MB"
 PROMPT: Final = "prompt page, 10 MB"
 TEXT: Final = "text page, 10 MB"
+RUN: Final = f"run page, {RUN_EVENTS:,} events"
 _MEGABYTE: Final = 1_000_000
 _USUAL, _LARGE, _HUGE = 1, 2, 3  # the hands' numbers
 _TURN: Final = f"tableId={TABLE}&handNumber={_HUGE}&agentId=agent-0&actionIndex=0"
@@ -36,6 +37,7 @@ PAGES: Final[Mapping[str, _Page]] = {
     HAND_OF_LARGE: _Page(page(f"hand?tableId={TABLE}&handNumber={_LARGE}"), f"{LONG} captured", 10),
     PROMPT: _Page(page(f"prompt?{_TURN}"), "VERIFIED", 10),
     TEXT: _Page(page(f"text?{_TURN}&part=prompt"), "bytes", 10),
+    RUN: _Page(page("runs/run?agentId=agent-0&runId=long"), f"{RUN_EVENTS:,} events", 10),
 }
 
 
@@ -47,7 +49,7 @@ def measure(reps: int) -> Part:
         _check(server, headers)
         every = rounds(list(PAGES), reps, lambda name: _read(server, name, headers))
     return Part(
-        title=f"Pages: a hand of {LONG} turns, and a prompt of 10 MB, {reps} repetitions",
+        title=f"Pages: a hand of {LONG} turns, a prompt of 10 MB, a run of {RUN_EVENTS:,} events, {reps} repetitions",
         headers=("over HTTP", "p50 ms", "p99 ms", "compressed KB"),
         rows=[_row(name, good(every, name)) for name in PAGES],
         notes=(
@@ -60,10 +62,11 @@ def measure(reps: int) -> Part:
 
 
 def _fill(server: Site) -> None:
-    """Three hands in the buffer: of usual prompts, of large ones, and one turn of a huge one."""
+    """Three hands in the buffer: of usual prompts, of large ones, and one turn of a huge one; and a long run."""
     charge(server, fill(server.buffer_url, [_USUAL], agents=1))
     charge(server, fill(server.buffer_url, [_LARGE], agents=1, more=_MEGABYTE))
     charge(server, fill(server.buffer_url, [_HUGE], agents=1, turns=1, more=10 * _MEGABYTE))
+    record_run(server.buffer_url, "agent-0", "long")
 
 
 def _check(server: Site, headers: Mapping[str, str]) -> None:

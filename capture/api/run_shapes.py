@@ -34,6 +34,7 @@ def head_json(head: RunHead) -> Json:
         "state": head.state,
         "beganAt": _time_or_null(head.began_at),
         "lastAt": _time_or_null(head.last_at),
+        "lastedMs": head.lasted_ms,
         "expiresAt": _time_or_null(head.expires_at),
         "hand": None if head.hand is None else {"tableId": head.hand[0], "handNumber": head.hand[1]},
         "counts": dict(head.counts),

@@ -19,7 +19,7 @@ from capture_sdk.errors import RecordError
 from capture_sdk.freeze import snapshot_items
 from capture_sdk.keys import checked_id, checked_index
 from capture_sdk.redact.policy import CapturePolicy
-from capture_sdk.runs.drafts import Draft
+from capture_sdk.runs.drafts import Draft, Writer
 from capture_sdk.runs.records import RunKey
 from capture_sdk.runs.sealing import Sealed, seal
 from capture_sdk.wire import time_from_json, unbase64
@@ -42,9 +42,10 @@ def event_from_json(item: Item, longest: int) -> Sealed:
     at = timezone.now() if item.get("at") is None else time_from_json("at", item["at"])
     fields, unsettled = snapshot_items(_body(item.get("body")))
     parent = item.get("parentId")
+    key = RunKey(checked_id("agentId", item.get("agentId")), checked_id("runId", item.get("runId")))
     draft = Draft(
-        writer=cast(Any, None),  # what it would number and count was done elsewhere
-        key=RunKey(checked_id("agentId", item.get("agentId")), checked_id("runId", item.get("runId"))),
+        writer=Writer(key, cast(Any, None)),  # it delivers nothing: the numbers were given elsewhere
+        key=key,
         kind=checked_id("kind", item.get("kind")),
         event_id=checked_id("eventId", item.get("eventId")),
         writer_id=writer,

@@ -83,6 +83,7 @@ class Migration(migrations.Migration):
                 ("status", models.CharField(max_length=20)),
                 ("began_at", models.DateTimeField()),
                 ("last_at", models.DateTimeField()),
+                ("lasted_ms", models.BigIntegerField(blank=True, null=True)),
                 ("last_arrival", models.BigIntegerField()),
                 ("counts", models.BinaryField()),
                 (

@@ -46,6 +46,7 @@ class AgentRun(models.Model):
     status = models.CharField(max_length=20)
     began_at = models.DateTimeField()
     last_at = models.DateTimeField()
+    lasted_ms = models.BigIntegerField(null=True, blank=True)
     last_arrival = models.BigIntegerField()
     counts = models.BinaryField()
     kinds = ArrayField(models.CharField(max_length=ID_LENGTH), default=list)

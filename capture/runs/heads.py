@@ -7,7 +7,7 @@ from typing import Any
 from capture.absence import Clock
 from capture.models import AgentRun
 from capture.runs.hot import BufferedHead
-from capture.runs.order import status_of
+from capture.runs.order import lasted_ms, status_of
 from capture.runs.run import RunHead, RunState, RunStatus
 from capture_sdk.errors import IdError
 from capture_sdk.freeze import unpack
@@ -24,9 +24,11 @@ def head_of(
     started = hot.started.event if hot is not None and hot.started is not None else None
     began = [time_of(hot.began_ms)] if hot is not None else []
     last = [time_of(hot.at_ms)] if hot is not None else []
+    status = _status(hot, row)
     return RunHead(
         key=key,
-        status=_status(hot, row),
+        status=status,
+        lasted_ms=None if status is RunStatus.UNFINISHED else _lasted_ms(hot, row),
         state=state,
         began_at=min([*began, *([row.began_at] if row is not None else [])], default=None),
         last_at=max([*last, *([row.last_at] if row is not None else [])], default=None),
@@ -79,12 +81,24 @@ def _named(row: AgentRun) -> dict[str, Any]:
 def _status(hot: BufferedHead | None, row: AgentRun | None) -> RunStatus:
     """What is in the buffer came after, or with, what is kept."""
     if hot is not None and hot.finished is not None:
-        is_over = hot.resumed_arrival is None or hot.resumed_arrival < hot.finished.arrival
-        ended = hot.finished.event
-        return status_of(ended) if is_over and ended is not None else RunStatus.UNFINISHED
+        end = _end(hot)
+        return status_of(end) if end is not None else RunStatus.UNFINISHED
     if row is None or (hot is not None and hot.resumed_arrival is not None):
         return RunStatus.UNFINISHED
     return RunStatus(row.status)
+
+
+def _lasted_ms(hot: BufferedHead | None, row: AgentRun | None) -> int | None:
+    started, end = None if hot is None or hot.started is None else hot.started.event, _end(hot)
+    return lasted_ms(started, end) if end is not None else None if row is None else row.lasted_ms
+
+
+def _end(hot: BufferedHead | None) -> RunEvent | None:
+    """The end that is in force in the buffer."""
+    if hot is None or hot.finished is None:
+        return None
+    is_over = hot.resumed_arrival is None or hot.resumed_arrival < hot.finished.arrival
+    return hot.finished.event if is_over else None
 
 
 def _counts(hot: BufferedHead | None, row: AgentRun | None) -> dict[str, int]:

@@ -87,15 +87,32 @@ def first_start(held: Sequence[HeldEvent]) -> RunEvent | None:
     return next((event for event in _arrived(held) if event.kind == EventKind.RUN_STARTED), None)
 
 
-def status_of_all(held: Sequence[HeldEvent]) -> RunStatus:
-    """The status that a run's stored events tell."""
-    status = RunStatus.UNFINISHED
+def end_of_all(held: Iterable[HeldEvent]) -> RunEvent | None:
+    """The end that is in force: the last to arrive, unless the run was resumed after it."""
+    end = None
     for event in _arrived(held):
         if event.kind == EventKind.RUN_FINISHED:
-            status = status_of(event)
+            end = event
         elif event.kind == EventKind.RUN_RESUMED and event.fields.get("isPart") is not True:
-            status = RunStatus.UNFINISHED
-    return status
+            end = None
+    return end
+
+
+def status_of_all(held: Iterable[HeldEvent]) -> RunStatus:
+    """The status that a run's stored events tell."""
+    end = end_of_all(held)
+    return RunStatus.UNFINISHED if end is None else status_of(end)
+
+
+def lasted_ms(start: RunEvent | None, end: RunEvent | None) -> int | None:
+    """From a run's start to its end, by the clock of the writer of both; None where no one clock tells."""
+    if start is None or end is None or start.writer != end.writer:
+        return None
+    try:
+        passed = round((end.at - start.at).total_seconds() * 1_000)
+    except TypeError:  # one of them names no offset
+        return None
+    return passed if passed >= 0 else None
 
 
 def status_of(finished: RunEvent) -> RunStatus:

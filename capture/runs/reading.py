@@ -116,6 +116,7 @@ def _head(
     return replace(
         heads.head_of(key, hot.head, cold.row, state, now=read_clock().now),
         status=order.status_of_all(held),
+        lasted_ms=order.lasted_ms(order.first_start(held), order.end_of_all(held)),
         counts=dict(Counter(each.event.kind for each in held if each.event is not None)),
         **heads.named_by(order.first_start(held)),
     )

@@ -33,7 +33,8 @@ class RunState(StrEnum):
 class RunHead:
     """A run as a list shows it. Times are the store's; ``counts`` are events by kind, of those that arrived.
 
-    ``began_at`` is when the first event arrived, ``last_at`` the last. ``hand`` is the hand that the run names.
+    ``began_at`` is when the first event arrived, ``last_at`` the last. ``lasted_ms`` is from the run's start to its end
+    by the clock of the writer of both, None where there is no end, or no such clock. ``hand`` is the one that it names.
     """
 
     key: RunKey
@@ -47,6 +48,7 @@ class RunHead:
     counts: Mapping[str, int]
     expires_at: datetime.datetime | None = None
     hand: tuple[str, int] | None = None
+    lasted_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

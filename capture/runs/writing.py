@@ -145,6 +145,7 @@ def _describe(row: AgentRun, times: Times, size: int) -> None:
         setattr(row, name, cut(named[name]))
     row.table_id, row.hand_number = named["hand"] or (None, None)
     row.status = order.status_of_all(held)
+    row.lasted_ms = order.lasted_ms(order.first_start(held), order.end_of_all(held))
     counts = dict(row.events.values_list("kind").annotate(count=Count("*")))
     row.counts, row.kinds = pack(counts), sorted(counts)
     row.last_arrival = row.events.aggregate(last=Max("arrival"))["last"] or 0

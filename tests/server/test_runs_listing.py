@@ -1,6 +1,7 @@
 """Runs as a list: both stores merged, newest first, each run once, narrowed to what is asked for."""
 
 import datetime
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from capture.models import AgentRun
 from capture.runs.keeping import keep_run
 from capture.runs.listing import RunPage, list_runs
+from capture.runs.reading import read_run
 from capture.runs.run import RunState, RunStatus
 from capture.runs.wanted import RunFilter
 from capture.runs.writing import store_run
@@ -146,3 +148,21 @@ def test_without_the_buffer_what_is_kept_is_listed() -> None:
 def test_what_is_no_cursor_is_refused(buffer: Any, cursor: str) -> None:
     with pytest.raises(ValueError, match="cursor"):
         list_runs(agent_id=None, limit=1, cursor=cursor)
+
+
+def test_how_long_a_run_lasted_is_told_by_its_own_clock(buffer: Any) -> None:
+    """Not by when its events arrived: those of a quick run, and of an imported one, arrive together."""
+    events, artifacts = a_run()
+    seconds = events[-1].sequence
+    buffered(events, artifacts)
+    put(buffer, "goes-on", now_ms(buffer), status=None)
+    two = [event(0, EventKind.RUN_STARTED), event(5, EventKind.RUN_FINISHED, writer="other", status="ok")]
+    store_run([replace(each, run=RunKey(AGENT, "two-clocks")) for each in two], [], by="test")
+    store_run([replace(each, run=RunKey(AGENT, "stored")) for each in events], artifacts, by="test")
+    expected = {"run-1": seconds * 1_000, "goes-on": None, "two-clocks": None, "stored": seconds * 1_000}
+    heads = list_runs(agent_id=AGENT, limit=200).runs
+    assert {head.key.run_id: head.lasted_ms for head in heads} == expected
+    assert {name: read_run(RunKey(AGENT, name)).head.lasted_ms for name in expected} == expected
+    keep_run(heads[0].key, by="test")
+    buffered([event(90, EventKind.RUN_RESUMED)])
+    assert read_run(RunKey(AGENT, "run-1")).head.lasted_ms is None

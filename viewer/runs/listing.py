@@ -95,13 +95,6 @@ class Listed:
         return found
 
     @property
-    def lasted_ms(self) -> int | None:
-        """From the first event's arrival to the last one's; None where all came at once, which tells nothing."""
-        if self.head.began_at is None or self.head.last_at in (None, self.head.began_at):
-            return None
-        return round((self.head.last_at - self.head.began_at).total_seconds() * 1_000)
-
-    @property
     def left_ms(self) -> int | None:
         """What is left of its time in the buffer."""
         return left_ms(self.head)

@@ -37,6 +37,7 @@ _HEAD: Final[dict[str, Schema]] = {
     "state": one_of(RunState, "Where its events are."),
     "beganAt": or_null(TIME, "When its first event arrived."),
     "lastAt": or_null(TIME, "When its last event arrived."),
+    "lastedMs": or_null(COUNT, "From its start to its end, by the clock of the writer of both."),
     "expiresAt": or_null(TIME, "When the buffer lets go of it; null where it is not there."),
     "hand": or_null(ref("RunHand"), "The hand that it names."),
     "counts": _COUNTS

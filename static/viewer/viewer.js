@@ -110,6 +110,10 @@
   document.addEventListener("htmx:load", (event) => {
     if (event.target.classList.contains("window")) event.target.querySelector("pre")?.focus();
   });
+  // Rows of a run took the place of those whose link was pressed: the same.
+  document.addEventListener("htmx:afterSwap", (event) => {
+    if (event.detail.requestConfig?.elt.closest("nav[data-rows]")) document.getElementById(event.detail.target.id)?.focus();
+  });
   document.addEventListener("htmx:historyRestore", arrived);
   document.body.append(live);
   document.querySelectorAll("details[data-remember]").forEach(remember);

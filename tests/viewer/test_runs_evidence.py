@@ -56,17 +56,22 @@ def test_each_part_has_a_page_of_its_own(claim: None, log_in: LogIn) -> None:
         assert has in page, part
 
 
-def test_a_call_of_many_items_is_walked_through(buffer: Any, log_in: LogIn) -> None:
+def test_a_call_of_many_items_is_walked_through(buffer: Any, look: Look) -> None:
     said = [{"role": "user", "content": f"word {number}"} for number in range(250)]
     request = artifact(json.dumps({"model": "m", "messages": said}), "application/json")
     writing = Writing()
     call = writing.call(request=artifact_ref(request))
     buffered(writing.events, [request])
-    address = f"/agent-capture/runs/context?{QUERY}&call={call}"
-    first = log_in("vera").get(address).content.decode()
-    assert "word 98" in first
-    assert "word 99" not in first
-    assert "word 249" in log_in("vera").get(f"{address}&after=200").content.decode()
+    page = look("vera", f"/agent-capture/runs/context?{QUERY}&call={call}")
+    given = page.get_by_role("region", name="Context of a model call")
+    expect(given).to_contain_text("word 98")
+    expect(given).not_to_contain_text("word 99")
+    page.get_by_role("link", name="after ›").click()
+    expect(given).to_contain_text("word 99")
+    expect(given).to_be_focused()
+    page.get_by_role("link", name="last").click()
+    expect(given).to_contain_text("word 249")
+    assert page.url.endswith(f"call={call}")
 
 
 def test_a_request_that_is_gone_is_said_to_be(claim: None, buffer: Any, log_in: LogIn) -> None:

@@ -15,6 +15,7 @@ from viewer.runs.values import Ref
 
 register = template.Library()
 
+_OWN: Final = ("timeline", "steps")
 _COLOURS: Final = {"ok": "ok", "error": "bad", "cancelled": "warn", "unfinished": "warn", "incomplete": "bad"}
 
 
@@ -58,13 +59,18 @@ def event_link(key: RunKey, event_id: str) -> str:
 def rows_link(
     key: RunKey, view: str, target: str, after: int, call: str = "", other: RunKey | None = None
 ) -> str:
-    """The attributes of a link to another window of a run's rows, which takes this one's place."""
+    """The attributes of a link to another window of a run's rows, which takes this one's place.
+
+    The address follows where the rows are the page's own, and not a part that was opened on it.
+    """
     beside = {} if not other else {"withAgentId": other.agent_id, "withRunId": other.run_id}
     address = f"{reverse(view)}?{query(key, call=call, after=after, **beside)}"
+    follows = "true" if target in _OWN else "false"
     return format_html(
-        'href="{0}#{1}" hx-get="{0}" hx-target="#{1}" hx-swap="outerHTML show:#{1}:top" hx-push-url="true"',
+        'href="{0}#{1}" hx-get="{0}" hx-target="#{1}" hx-swap="outerHTML show:#{1}:top" hx-push-url="{2}"',
         address,
         target,
+        follows,
     )
 
 

@@ -54,6 +54,11 @@ def by_arrival(held: Iterable[HeldEvent]) -> list[HeldEvent]:
     return sorted(held, key=lambda each: (each.arrival, each.event_id))
 
 
+def marks(held: Iterable[HeldEvent]) -> list[HeldEvent]:
+    """Those of them that tell when the run began and whether it is over: a few, where a run may have thousands."""
+    return [each for each in held if each.event is not None and each.event.kind in _MARKS]
+
+
 def gaps(events: Iterable[RunEvent]) -> Iterator[Gap]:
     """The sequence numbers that each writer gave and that did not arrive."""
     own: dict[str, list[RunEvent]] = {}
@@ -120,6 +125,7 @@ def status_of(finished: RunEvent) -> RunStatus:
     return _STATUSES.get(str(finished.fields.get("status")), RunStatus.UNFINISHED)
 
 
+_MARKS: Final = frozenset({EventKind.RUN_STARTED, EventKind.RUN_RESUMED, EventKind.RUN_FINISHED})
 _STATUSES: Final = {str(each): each for each in RunStatus}
 
 

@@ -69,7 +69,7 @@ def read_run(key: RunKey) -> Run:
         events=tuple(events),
         kept=len(kept),
         gaps=tuple(order.gaps(events)),
-        damaged=tuple(each.event_id for each in order.by_arrival(held) if each.event is None),
+        damaged=tuple(each.event_id for each in held if each.event is None),
         losses=order.losses(events),
         went_on_at=_went_on(hot, cold),
         buffer_ok=hot is not None,
@@ -78,13 +78,13 @@ def read_run(key: RunKey) -> Run:
 
 
 def _union(hot: BufferedRun | None, cold: KeptRows | None) -> list[HeldEvent]:
-    """Each event once. The buffer's, unless it cannot be read there and can be in Postgres."""
+    """Each event once, as they arrived. The buffer's, unless it cannot be read there and can be in Postgres."""
     found = {each.event_id: each for each in (cold.events if cold is not None else ())}
     for each in hot.events if hot is not None else ():
         kept = found.get(each.event_id)
         if kept is None or kept.event is None or each.event is not None:
             found[each.event_id] = each
-    return list(found.values())
+    return order.by_arrival(found.values())
 
 
 def _went_on(hot: BufferedRun | None, cold: KeptRows | None) -> datetime.datetime | None:
@@ -112,13 +112,14 @@ def _head(
     key: RunKey, hot: BufferedRun, cold: KeptRows, held: list[HeldEvent], *, buffer_ok: bool
 ) -> RunHead:
     """The head that the events themselves tell; the stores tell the times."""
-    state = _state(hot, cold, buffer_ok=buffer_ok)
+    state, marks = _state(hot, cold, buffer_ok=buffer_ok), order.marks(held)
+    started = order.first_start(marks)
     return replace(
         heads.head_of(key, hot.head, cold.row, state, now=read_clock().now),
-        status=order.status_of_all(held),
-        lasted_ms=order.lasted_ms(order.first_start(held), order.end_of_all(held)),
+        status=order.status_of_all(marks),
+        lasted_ms=order.lasted_ms(started, order.end_of_all(marks)),
         counts=dict(Counter(each.event.kind for each in held if each.event is not None)),
-        **heads.named_by(order.first_start(held)),
+        **heads.named_by(started),
     )
 
 

@@ -11,6 +11,7 @@ import datetime
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final
 
 from capture_sdk.codec import fields_of, frame, unframe
@@ -185,9 +186,14 @@ def _packed(value: object) -> bytes:
     return value
 
 
+@lru_cache(maxsize=64)  # the events of a run are read one after the other
+def _run_key(agent_id: str, run_id: str) -> RunKey:
+    return RunKey(agent_id, run_id)
+
+
 def _from_map(fields: dict[str, Any]) -> RunEvent:
     return RunEvent(
-        run=RunKey(fields["agentId"], fields["runId"]),
+        run=_run_key(fields["agentId"], fields["runId"]),
         event_id=checked_id("Event id", fields["eventId"]),
         kind=str(fields["kind"]),
         at=datetime.datetime.fromisoformat(fields["at"]),
